@@ -1,0 +1,91 @@
+// Bundles every entry point into dist/. Runs on Node 20 and newer.
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, context } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+const pkg = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+const ENTRIES = {
+  fairlead: 'sidecar/cli/main.ts',
+  sidecar: 'sidecar/daemon/main.ts',
+  ptyhost: 'sidecar/ptyhost/main.ts',
+};
+
+/** A hash of every source file: two builds of the same sources are the same build. */
+function buildId() {
+  const hash = createHash('sha256');
+  const visit = (folder) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) visit(path);
+      else hash.update(entry.name).update(readFileSync(path));
+    }
+  };
+  for (const folder of ['sidecar', 'media']) if (existsSync(join(root, folder))) visit(join(root, folder));
+  hash.update(readFileSync(join(root, 'package-lock.json')));
+  return hash.digest('hex').slice(0, 12);
+}
+
+const options = {
+  entryPoints: Object.fromEntries(
+    Object.entries(ENTRIES).filter(([, source]) => existsSync(join(root, source))),
+  ),
+  absWorkingDir: root,
+  outdir: dist,
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node22',
+  conditions: ['node'],
+  external: ['node-pty'],
+  define: {
+    __FAIRLEAD_VERSION__: JSON.stringify(pkg.version),
+    __FAIRLEAD_BUILD__: JSON.stringify(buildId()),
+  },
+
+  sourcemap: true,
+  minifySyntax: true,
+  legalComments: 'linked',
+  logLevel: 'warning',
+};
+
+/** node-pty is native and stays beside the bundles; copying dist/ alone carries it. */
+function copyNodePty() {
+  const from = join(root, 'node_modules', 'node-pty');
+  const to = join(dist, 'node_modules', 'node-pty');
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to, { recursive: true });
+  const target = `${process.platform}-${process.arch}`;
+  for (const part of ['package.json', 'LICENSE', 'lib', join('prebuilds', target), 'build/Release']) {
+    if (!existsSync(join(from, part))) continue;
+    cpSync(join(from, part), join(to, part), {
+      recursive: true,
+      filter: (source) => statSync(source).isDirectory() || !/\.(map|test\.js|pdb)$/.test(source),
+    });
+  }
+}
+
+mkdirSync(dist, { recursive: true });
+copyNodePty();
+if (existsSync(join(root, 'media'))) cpSync(join(root, 'media'), join(dist, 'media'), { recursive: true });
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`);
+if (process.argv.includes('--watch')) {
+  await (await context(options)).watch();
+} else {
+  await build(options);
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { FairleadError } from '../protocol/errors.ts';
+
+/** Longest path of a unix socket that both Linux (107) and macOS (103) take, in bytes. */
+export const MAX_SOCKET_PATH = 103;
+
+/** Every place below the home that Fairlead keeps for one machine. */
+export interface Paths {
+  home: string;
+  database: string;
+  run: string;
+  sidecarSocket: string;
+  ptyhostSocket: string;
+  spawnLock: string;
+  logs: string;
+  secrets: string;
+  worktrees: string;
+  /** Versioned copies of the bundle, one folder a build. */
+  versions: string;
+  /** Raw output of terminals beyond the rows that are kept parsed. */
+  scrollback: string;
+}
+
+/**
+ * Twelve hex digits that tell machines apart which share a home over the network.
+ * Source: `/etc/machine-id` (machine-id(5)); elsewhere the host name.
+ */
+export function machineId(): string {
+  let seed = hostname();
+  try {
+    seed = readFileSync('/etc/machine-id', 'utf8').trim() || seed;
+  } catch {
+    // macOS has no such file; the host name has to do.
+  }
+  return createHash('sha256').update(`fairlead:${seed}`).digest('hex').slice(0, 12);
+}
+
+/** Pure: where everything is for an environment. `FAIRLEAD_HOME` replaces `~/.fairlead/<machine id>`. */
+export function pathsFor(environment: Readonly<Record<string, string | undefined>>): Paths {
+  const home = environment.FAIRLEAD_HOME || join(environment.HOME || homedir(), '.fairlead', machineId());
+  const run = join(home, 'run');
+  return {
+    home,
+    database: join(home, 'state.db'),
+    run,
+    sidecarSocket: join(run, 'sidecar.sock'),
+    ptyhostSocket: join(run, 'ptyhost.sock'),
+    spawnLock: join(run, 'spawn.lock'),
+    logs: join(home, 'logs'),
+    secrets: join(home, 'secrets'),
+    worktrees: join(home, 'worktrees'),
+    versions: join(home, 'versions'),
+    scrollback: join(home, 'run', 'scrollback'),
+  };
+}
+
+/**
+ * Makes the folders, readable by this user alone.
+ * @throws FairleadError `home.socket-path-too-long`, `home.read-only`
+ */
+export function preparePaths(paths: Paths): void {
+  const longest = Math.max(Buffer.byteLength(paths.sidecarSocket), Buffer.byteLength(paths.ptyhostSocket));
+  if (longest > MAX_SOCKET_PATH) {
+    throw new FairleadError(
+      'home.socket-path-too-long',
+      `The socket path ${paths.ptyhostSocket} has ${longest} bytes; the system takes ${MAX_SOCKET_PATH}.`,
+      { hint: 'Set FAIRLEAD_HOME to a folder with a shorter path.' },
+    );
+  }
+  try {
+    for (const folder of [
+      paths.home,
+      paths.run,
+      paths.logs,
+      paths.secrets,
+      paths.worktrees,
+      paths.versions,
+    ]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    }
+    accessSync(paths.home, constants.W_OK);
+  } catch (error) {
+    throw new FairleadError('home.read-only', `Fairlead cannot write to ${paths.home}.`, {
+      hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
+      cause: error,
+    });
+  }
+}

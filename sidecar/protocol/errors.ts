@@ -1,0 +1,112 @@
+/**
+ * Every error that a person can meet. A code is stable: scripts and tests match on it, never on the sentence.
+ * The command line, the socket and VS Code all show the same code, sentence and hint.
+ */
+export const ERROR_CODES = [
+  'agent.missing',
+  'agent.refused',
+  'agent.unsupported',
+  'answer.nothing-to-answer',
+  'archive.unsaved',
+  'base.missing',
+  'branch.namespace-taken',
+  'branch.taken',
+  'cancelled',
+  'client.too-new',
+  'client.too-old',
+  'config.invalid',
+  'cost.unreadable',
+  'daemon.newer-version',
+  'daemon.not-running',
+  'daemon.spawn-failed',
+  'daemon.lost',
+  'disk.full',
+  'git.failed',
+  'git.missing',
+  'git.no-identity',
+  'git.too-old',
+  'home.read-only',
+  'home.socket-path-too-long',
+  'internal',
+  'land.already-queued',
+  'land.base-diverged',
+  'land.in-a-turn',
+  'land.no-remote',
+  'land.nothing-to-land',
+  'land.uncommitted',
+  'land.where-to-unset',
+  'node.missing',
+  'params.invalid',
+  'prompt.undelivered',
+  'queue.not-queued',
+  'repo.bare',
+  'repo.detached-head',
+  'repo.missing',
+  'repo.no-commit',
+  'session.archived',
+  'session.ambiguous',
+  'session.key-taken',
+  'session.missing',
+  'session.not-running',
+  'store.damaged',
+  'store.newer',
+  'terminal.gone',
+  'terminal.refused',
+  'usage',
+  'wait.timed-out',
+  'worktree.broken',
+  'worktree.failed',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export interface ErrorDetail {
+  /** What the person can do next: one sentence, imperative. */
+  hint?: string;
+  /** Machine-readable context, JSON only (paths, choices, limits). */
+  data?: unknown;
+  cause?: unknown;
+}
+
+/** The only error type that crosses a module border on purpose; anything else is a defect and shows as `internal`. */
+export class FairleadError extends Error {
+  override readonly name = 'FairleadError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly data: unknown;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.code = code;
+    this.hint = detail.hint;
+    this.data = detail.data;
+  }
+}
+
+/** The `data` member of a JSON-RPC error that carries a {@link FairleadError}. */
+export interface WireError {
+  code: ErrorCode;
+  hint?: string;
+  data?: unknown;
+}
+
+/** JSON-RPC error number under which every {@link FairleadError} travels; its own code is in `data.code`. */
+export const WIRE_ERROR_NUMBER = -32050;
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && (ERROR_CODES as readonly string[]).includes(value);
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `error` itself when it is ours, else an `internal` error that keeps it as the cause. */
+export function asFairleadError(error: unknown): FairleadError {
+  if (error instanceof FairleadError) return error;
+  return new FairleadError('internal', messageOf(error), {
+    hint: 'Run `fairlead logs` and report what it shows.',
+    cause: error,
+  });
+}
