@@ -1,0 +1,149 @@
+import type { Migration } from './store.ts';
+
+/**
+ * The schema, forward only: a released entry is never changed, a change is a further entry.
+ * Times are milliseconds since the epoch. Money is in whole nano-dollars, so that sums are exact.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE environment (id TEXT PRIMARY KEY, variables TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE repository (
+    id TEXT PRIMARY KEY,
+    common_dir TEXT NOT NULL UNIQUE,
+    main TEXT NOT NULL,
+    land_to TEXT CHECK (land_to IN ('local', 'remote')),
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE session (
+    id TEXT PRIMARY KEY,
+    key TEXT,
+    title TEXT NOT NULL,
+    repository TEXT NOT NULL REFERENCES repository (id),
+    branch TEXT NOT NULL,
+    base TEXT NOT NULL,
+    base_commit TEXT NOT NULL,
+    remote TEXT,
+    worktree TEXT NOT NULL,
+    git_dir TEXT,
+    folder TEXT NOT NULL DEFAULT '',
+    agent TEXT NOT NULL,
+    model TEXT,
+    mode TEXT,
+    environment TEXT NOT NULL REFERENCES environment (id),
+    bring_changes INTEGER NOT NULL DEFAULT 0,
+    terminal TEXT,
+    shell TEXT,
+    agent_fact TEXT NOT NULL,
+    landing TEXT NOT NULL,
+    life TEXT NOT NULL,
+    reason TEXT,
+    outcome TEXT,
+    since INTEGER NOT NULL,
+    unread INTEGER NOT NULL DEFAULT 0,
+    parent TEXT REFERENCES session (id),
+    fork_turn INTEGER,
+    created_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    archived_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX session_key ON session (key) WHERE key IS NOT NULL AND archived_at IS NULL;
+  CREATE INDEX session_repository ON session (repository);
+
+  CREATE TABLE agent_session (
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    transcript TEXT,
+    started_at INTEGER NOT NULL,
+    PRIMARY KEY (session, ordinal)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX agent_session_id ON agent_session (id);
+
+  CREATE TABLE hook_event (
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (session, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE prompt (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'sent', 'confirmed', 'failed')),
+    via TEXT NOT NULL CHECK (via IN ('launch', 'paste')),
+    tries INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    sent_at INTEGER,
+    confirmed_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX prompt_session ON prompt (session, state);
+
+  CREATE TABLE turn (
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    n INTEGER NOT NULL,
+    agent_session TEXT NOT NULL,
+    event TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    answer TEXT,
+    outcome TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    PRIMARY KEY (session, n),
+    UNIQUE (session, event)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE queue_entry (
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES session (id),
+    repository TEXT NOT NULL REFERENCES repository (id),
+    branch TEXT NOT NULL,
+    base TEXT NOT NULL,
+    target TEXT NOT NULL,
+    remote TEXT,
+    method TEXT NOT NULL,
+    check_command TEXT,
+    with_local_commits INTEGER NOT NULL DEFAULT 0,
+    priority INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL,
+    reason TEXT,
+    message TEXT,
+    paths TEXT NOT NULL DEFAULT '[]',
+    head TEXT NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    base_moved INTEGER NOT NULL DEFAULT 0,
+    cancel INTEGER NOT NULL DEFAULT 0,
+    landed TEXT,
+    queued_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    retry_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX queue_entry_open ON queue_entry (session) WHERE ended_at IS NULL;
+
+  CREATE TABLE landing_intent (
+    entry TEXT PRIMARY KEY REFERENCES queue_entry (id),
+    base_seen TEXT NOT NULL,
+    head TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    new_commit TEXT NOT NULL,
+    journal TEXT,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE event (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    session TEXT NOT NULL,
+    state TEXT,
+    entry TEXT,
+    message TEXT NOT NULL
+  ) STRICT;
+  `,
+];

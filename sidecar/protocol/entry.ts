@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+/** Where landed work goes: the base of the remote, or the base in this clone only. */
+export const LandTarget = z.enum(['remote', 'local']);
+export type LandTarget = z.infer<typeof LandTarget>;
+
+export const LandMethod = z.enum(['merge', 'squash', 'rebase']);
+export type LandMethod = z.infer<typeof LandMethod>;
+
+/** Every state of an entry of the merge queue. The last four are final. */
+export const EntryState = z.enum([
+  'queued',
+  'securing',
+  'merging',
+  'checking',
+  'swapping',
+  'waiting',
+  'handed-back',
+  'landed',
+  'failed',
+  'cancelled',
+  'nothing-to-land',
+]);
+export type EntryState = z.infer<typeof EntryState>;
+
+/** States after which an entry never changes again. */
+export const FINAL_ENTRY_STATES: readonly EntryState[] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
+
+/** Why an entry waits or ended, as a word that scripts can match. */
+export const EntryReason = z.enum([
+  'conflict',
+  'red-check',
+  'base-red',
+  'base-refuses-pushes',
+  'base-rewound',
+  'base-missing',
+  'base-diverged',
+  'branch-missing',
+  'folder-in-the-way',
+  'head-moved',
+  'offline',
+  'sign-in',
+  'commit-refused',
+  'in-a-turn',
+  'uncommitted',
+  'cancelled',
+  'nothing-to-land',
+  'infrastructure',
+  'archived',
+]);
+export type EntryReason = z.infer<typeof EntryReason>;
+
+export const QueueEntry = z.object({
+  id: z.string(),
+  session: z.string(),
+  title: z.string(),
+  repo: z.string(),
+  branch: z.string(),
+  base: z.string(),
+  target: LandTarget,
+  /** Name of the remote, null for a local target. */
+  remote: z.string().nullable(),
+  method: LandMethod,
+  check: z.string().nullable(),
+  state: EntryState,
+  reason: EntryReason.nullable(),
+  /** One line for people: what it waits for, or why it ended. */
+  message: z.string().nullable(),
+  paths: z.array(z.string()),
+  /** Place in the land order of its base, from 1; null once it ended. */
+  position: z.int().nullable(),
+  /** Conflicts and red checks so far. */
+  tries: z.int(),
+  baseMoved: z.int(),
+  /** The commit that was queued. */
+  head: z.string(),
+  /** The commit on the base that brought the work, once landed. */
+  landed: z.string().nullable(),
+  queuedAt: z.number(),
+  endedAt: z.number().nullable(),
+});
+export type QueueEntry = z.infer<typeof QueueEntry>;

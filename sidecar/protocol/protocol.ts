@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import { EntryState, LandMethod, LandTarget, QueueEntry } from './entry.ts';
+import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
+
+/**
+ * JSON-RPC 2.0 over the sidecar's socket, framed as in the Language Server Protocol.
+ * Both sides send the versions they speak in `initialize`; the higher common one is used.
+ */
+export const PROTOCOL_VERSIONS = { oldest: 1, newest: 1 } as const;
+
+/** A request of the protocol: its method, and the schemas that both sides check at their edge. */
+export interface RequestKind<P extends z.ZodType, R extends z.ZodType> {
+  readonly method: string;
+  readonly params: P;
+  readonly result: R;
+}
+export interface NotificationKind<P extends z.ZodType> {
+  readonly method: string;
+  readonly params: P;
+}
+export type ParamsOf<K> = K extends RequestKind<infer P, z.ZodType> ? z.input<P> : never;
+export type ResultOf<K> = K extends RequestKind<z.ZodType, infer R> ? z.output<R> : never;
+
+function request<P extends z.ZodType, R extends z.ZodType>(
+  method: string,
+  params: P,
+  result: R,
+): RequestKind<P, R> {
+  return { method, params, result };
+}
+function notification<P extends z.ZodType>(method: string, params: P): NotificationKind<P> {
+  return { method, params };
+}
+
+const None = z.object({});
+const S = z.object({ session: z.string().min(1) });
+const Text = z
+  .string()
+  .min(1)
+  .max(1024 * 1024);
+
+export const Versions = z.object({ oldest: z.int(), newest: z.int() });
+export type Versions = z.infer<typeof Versions>;
+
+// ── Connection ───────────────────────────────────────────────────────────────
+
+export const ClientInfo = z.object({
+  protocol: Versions,
+  name: z.string(),
+  version: z.string(),
+  build: z.string(),
+  /** The client's login-shell environment; sessions that it makes start in it. */
+  environment: z.record(z.string(), z.string()),
+  /** Whether the client can put a question of git or ssh to a person. */
+  answersQuestions: z.boolean().default(false),
+});
+export type ClientInfo = z.infer<typeof ClientInfo>;
+
+export const SidecarInfo = z.object({
+  protocol: Versions,
+  version: z.string(),
+  build: z.string(),
+  pid: z.int(),
+  home: z.string(),
+});
+export type SidecarInfo = z.infer<typeof SidecarInfo>;
+
+/** Never refused: the client compares the versions and leaves by itself. */
+export const Initialize = request(
+  'initialize',
+  z.object({ initializationOptions: ClientInfo }),
+  z.object({ capabilities: z.object({}), fairlead: SidecarInfo }),
+);
+
+/** Sent by the sidecar to a client that answers questions: a prompt of ssh or git. Null when declined. */
+export const AskPerson = request(
+  'client/ask',
+  z.object({ question: z.string(), secret: z.boolean() }),
+  z.object({ answer: z.string().nullable() }),
+);
+
+/** From the askpass helper: a question of git or ssh, to be put to a connected client. */
+export const Askpass = request(
+  'sidecar/askpass',
+  z.object({ question: z.string().max(4096), token: z.string() }),
+  z.object({ answer: z.string().nullable() }),
+);
+
+// ── Sidecar ──────────────────────────────────────────────────────────────────
+
+export const SidecarStatus = z.object({
+  sidecar: z.object({
+    pid: z.int(),
+    version: z.string(),
+    build: z.string(),
+    startedAt: z.number(),
+    memoryBytes: z.number(),
+    clients: z.int(),
+  }),
+  ptyhost: z
+    .object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.number().nullable() })
+    .nullable(),
+  home: z.string(),
+  sessions: z.record(DisplayState, z.int()).or(z.record(z.string(), z.int())),
+  terminals: z.array(
+    z.object({
+      id: z.string(),
+      session: z.string().nullable(),
+      pane: z.string(),
+      pid: z.int(),
+      startedAt: z.number(),
+      running: z.boolean(),
+    }),
+  ),
+});
+export type SidecarStatus = z.infer<typeof SidecarStatus>;
+export const Status = request('sidecar/status', None, SidecarStatus);
+
+export const Finding = z.object({
+  check: z.string(),
+  state: z.enum(['ok', 'warning', 'problem']),
+  found: z.string(),
+  hint: z.string().nullable(),
+});
+export type Finding = z.infer<typeof Finding>;
+export const Doctor = request(
+  'sidecar/doctor',
+  z.object({ folder: z.string().nullable() }),
+  z.array(Finding),
+);
+
+/** Ends the sidecar; with `terminals` also the ptyhost and every agent. */
+export const StopSidecar = request(
+  'sidecar/stop',
+  z.object({ terminals: z.boolean(), onlyIfIdle: z.boolean().default(false) }),
+  z.object({ stopped: z.boolean(), running: z.int() }),
+);
+
+// ── Sessions ─────────────────────────────────────────────────────────────────
+
+export const NewSession = request(
+  'session/new',
+  z.object({
+    /** Absolute folder in the repository; below its root it becomes the agent's folder in the worktree. */
+    folder: z.string(),
+    prompt: Text.optional(),
+    title: z.string().max(200).optional(),
+    base: z.string().optional(),
+    agent: z.string().optional(),
+    model: z.string().optional(),
+    mode: PermissionMode.optional(),
+    /** A name that is the caller's own; a second session of the same key is refused. */
+    key: z
+      .string()
+      .regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _')
+      .optional(),
+    start: z.boolean().default(true),
+    /** Whether uncommitted changes of the main checkout are copied into the worktree. */
+    bringChanges: z.boolean().default(false),
+  }),
+  z.object({
+    session: Session,
+    /** Uncommitted changes of the main checkout that stay behind. */
+    leftBehind: z.int(),
+    notes: z.array(z.string()),
+  }),
+);
+
+export const ListSessions = request(
+  'session/list',
+  z.object({ repo: z.string().optional(), archived: z.boolean().default(false) }),
+  z.array(Session),
+);
+export const ShowSession = request('session/show', S, Session);
+export const SendPrompt = request(
+  'session/send',
+  S.extend({ text: Text }),
+  z.object({ session: Session, confirmed: z.boolean() }),
+);
+export const Answer = request(
+  'session/answer',
+  S.extend({ answer: z.union([z.literal('allow'), z.literal('deny'), Text]) }),
+  Session,
+);
+export const Interrupt = request('session/interrupt', S, Session);
+
+export const WaitGoal = z.enum(['turn', 'needs-you', 'finished', 'landed']);
+export type WaitGoal = z.infer<typeof WaitGoal>;
+export const Wait = request(
+  'session/wait',
+  S.extend({ goal: WaitGoal, timeoutSeconds: z.number().positive().max(86_400).optional() }),
+  z.object({ session: Session, reached: z.boolean() }),
+);
+
+/** Starts the agent of a sleeping session again, with its conversation. */
+export const Resume = request('session/resume', S, Session);
+export const Rename = request('session/rename', S.extend({ title: z.string().min(1).max(200) }), Session);
+export const MarkRead = request('session/read', S, Session);
+
+export const Pane = z.enum(['agent', 'shell']);
+export type Pane = z.infer<typeof Pane>;
+/** A capability for one byte stream of the ptyhost: single use, short-lived. */
+export const Attach = request(
+  'session/attach',
+  S.extend({ pane: Pane.default('agent') }),
+  z.object({ socket: z.string(), ticket: z.string(), terminal: z.string() }),
+);
+
+export const Turns = request('session/turns', S, z.array(Turn));
+export const Diff = request(
+  'session/diff',
+  S.extend({ stat: z.boolean().default(false) }),
+  z.object({ text: z.string() }),
+);
+export const Stop = request('session/stop', S, Session);
+export const Archive = request('session/archive', S, Session);
+
+// ── Landing ──────────────────────────────────────────────────────────────────
+
+/** What landing would do: what is asked of the person before they say yes. */
+export const LandPreview = request(
+  'queue/preview',
+  S,
+  z.object({
+    target: LandTarget.nullable(),
+    remote: z.string().nullable(),
+    base: z.string(),
+    ahead: z.int(),
+    uncommitted: z.array(z.string()),
+    /** Commits of the local base that the remote lacks. */
+    localOnly: z.int(),
+  }),
+);
+export const Land = request(
+  'queue/land',
+  S.extend({
+    to: LandTarget.optional(),
+    check: z.string().optional(),
+    method: LandMethod.optional(),
+    /** Land although the local base has commits that the remote lacks; they go along. */
+    withLocalCommits: z.boolean().default(false),
+  }),
+  QueueEntry,
+);
+export const ListQueue = request(
+  'queue/list',
+  z.object({ base: z.string().optional(), ended: z.boolean().default(false) }),
+  z.array(QueueEntry),
+);
+export const Unqueue = request('queue/remove', S, QueueEntry);
+
+// ── Cost ─────────────────────────────────────────────────────────────────────
+
+export const CostGroup = z.enum(['session', 'branch', 'day', 'model']);
+export type CostGroup = z.infer<typeof CostGroup>;
+export const CostRow = Cost.extend({
+  group: z.string(),
+  requests: z.int(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  cacheWriteTokens: z.int(),
+  cacheReadTokens: z.int(),
+});
+export type CostRow = z.infer<typeof CostRow>;
+export const CostSummary = request(
+  'cost/summary',
+  z.object({
+    session: z.string().optional(),
+    by: CostGroup.default('session'),
+    /** First day, `YYYY-MM-DD` in local time. */
+    since: z.iso.date().optional(),
+  }),
+  z.object({ rows: z.array(CostRow), total: CostRow }),
+);
+
+// ── Events ───────────────────────────────────────────────────────────────────
+
+export const FleetEvent = z.object({
+  /** Grows by one with each event of this home; never used twice. */
+  seq: z.int(),
+  at: z.number(),
+  kind: z.enum([
+    'session-created',
+    'session-changed',
+    'session-turn',
+    'session-archived',
+    'entry-changed',
+    'cost-changed',
+  ]),
+  session: z.string(),
+  state: DisplayState.nullable(),
+  entry: EntryState.nullable(),
+  message: z.string(),
+});
+export type FleetEvent = z.infer<typeof FleetEvent>;
+
+/** Answers the kept events after `after`; later ones follow as {@link EventHappened} until the connection ends. */
+export const FollowEvents = request(
+  'events/follow',
+  z.object({ after: z.int().default(0), follow: z.boolean().default(true) }),
+  z.object({ events: z.array(FleetEvent), seq: z.int() }),
+);
+export const EventHappened = notification('events/happened', FleetEvent);
+/** The session as it is: sent to every connection that follows. */
+export const SessionChanged = notification('session/changed', Session);
+export const EntryChanged = notification('queue/changed', QueueEntry);

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/** What a person is needed for. */
+export const ReasonKind = z.enum([
+  'permission',
+  'question',
+  'plan',
+  'login',
+  'trust',
+  'api-error',
+  'agent-ended',
+  'terminal-lost',
+  'hook-failed',
+  'conflict',
+  'budget',
+  'prompt-undelivered',
+  'base-refuses-pushes',
+  'unknown',
+]);
+export type ReasonKind = z.infer<typeof ReasonKind>;
+
+/** Why a session is `needs-you`. */
+export const Reason = z.object({
+  kind: ReasonKind,
+  /** One line for people; control characters stripped. */
+  message: z.string(),
+  tool: z.string().optional(),
+  /** The tool's full input, as the agent gave it. Untrusted. */
+  input: z.unknown().optional(),
+  /** Labels that can be chosen, in the agent's order. */
+  options: z.array(z.string()).optional(),
+});
+export type Reason = z.infer<typeof Reason>;
