@@ -1,0 +1,60 @@
+/** Events of the CLI that tell what it does. Source: the hooks reference of Claude Code; seen with 2.1.332. */
+export const HOOK_EVENTS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PermissionRequest',
+  'PermissionDenied',
+  'Notification',
+  'Stop',
+  'StopFailure',
+  'SubagentStop',
+  'SessionEnd',
+] as const;
+export type HookEventName = (typeof HOOK_EVENTS)[number];
+
+/** Seconds after which the CLI gives up on the hook. It takes milliseconds; a hung disk must not hang the agent. */
+const TIMEOUT_S = 5;
+
+/** Folder of the event files of a session. `gitDir` is the git directory of its worktree, absolute. */
+export function eventsFolder(gitDir: string): string {
+  return `${gitDir}/fairlead/events`;
+}
+
+/**
+ * One line of POSIX sh that drops its stdin as a file into `folder`, complete or not at all: written under a
+ * name that starts with a dot, then renamed. The process id of the shell makes the name unique among those that
+ * run; a name that is taken (the process id came round) is extended.
+ *
+ * Prints nothing, because the CLI would hand output to the model, and ends with 0 whatever happens, because
+ * other codes are shown or even block the agent. The folder is only made when it is missing: a process less.
+ */
+export function hookCommand(folder: string): string {
+  return [
+    'umask 077',
+    `d=${shellQuote(folder)}`,
+    'n=$$',
+    '{ [ -d "$d" ] || mkdir -p "$d"; while [ -e "$d/$n" ]; do n=$n.$$; done; cat >"$d/.$n" && mv "$d/.$n" "$d/$n"; } >/dev/null 2>&1',
+    'exit 0',
+  ].join('; ');
+}
+
+/**
+ * The JSON for `--settings`: hooks for every event of {@link HOOK_EVENTS}. The CLI merges them with those of the
+ * person and of the repository and touches no file of theirs. `disableAllHooks` in a settings file would turn
+ * off ours too, so it is set here, where it wins over the files.
+ */
+export function launchSettings(folder: string): Record<string, unknown> {
+  const hook = { type: 'command', command: hookCommand(folder), timeout: TIMEOUT_S };
+  return {
+    disableAllHooks: false,
+    hooks: Object.fromEntries(HOOK_EVENTS.map((event) => [event, [{ matcher: '*', hooks: [hook] }]])),
+  };
+}
+
+/** `text` as one word of a POSIX shell. */
+export function shellQuote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
