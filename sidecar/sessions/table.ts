@@ -1,0 +1,282 @@
+import { createHash } from 'node:crypto';
+import type { Bindings, Row, Store } from '../platform/store.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import { AgentSessionRecord, PromptRecord, RepositoryRecord, SessionRecord, TurnRecord } from './record.ts';
+
+type SessionPatch = Partial<Omit<SessionRecord, 'id'>>;
+
+/** Sessions and what hangs on them, in the store. Every method is one transaction; none awaits. */
+export class SessionTable {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#store.transaction(work);
+  }
+
+  // ── Repositories and environments ──────────────────────────────────────────
+
+  /** The repository of `commonDir`, recorded when it was not yet known. */
+  repositoryOf(commonDir: string, main: string, id: string, now: number): RepositoryRecord {
+    this.#store.run(
+      `INSERT INTO repository (id, common_dir, main, created_at) VALUES (:id, :commonDir, :main, :now)
+       ON CONFLICT (common_dir) DO UPDATE SET main = excluded.main`,
+      { id, commonDir, main, now },
+    );
+    return RepositoryRecord.parse(
+      this.#store.get('SELECT * FROM repository WHERE common_dir = :commonDir', { commonDir }),
+    );
+  }
+
+  repository(id: string): RepositoryRecord {
+    return RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));
+  }
+
+  setLandTo(repository: string, to: 'local' | 'remote'): void {
+    this.#store.run('UPDATE repository SET land_to = :to WHERE id = :repository', { repository, to });
+  }
+
+  /** Keeps a set of variables once, under the hash of its content. */
+  keepEnvironment(variables: Readonly<Record<string, string>>): string {
+    const text = JSON.stringify(Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const id = createHash('sha256').update(text).digest('hex').slice(0, 24);
+    this.#store.run('INSERT OR IGNORE INTO environment VALUES (:id, :text)', { id, text });
+    return id;
+  }
+
+  environment(id: string): Record<string, string> {
+    const row = this.#store.get('SELECT variables FROM environment WHERE id = :id', { id });
+    return Object.fromEntries(JSON.parse(String(row?.variables ?? '[]')) as [string, string][]);
+  }
+
+  // ── Sessions ───────────────────────────────────────────────────────────────
+
+  insert(record: SessionRecord): void {
+    const row = encode(record);
+    const names = Object.keys(row);
+    this.#store.run(
+      `INSERT INTO session (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
+      row,
+    );
+  }
+
+  update(id: string, patch: SessionPatch): void {
+    const row = encode(patch);
+    const assignments = Object.keys(row).map((name) => `${name} = :${name}`);
+    if (assignments.length > 0) {
+      this.#store.run(`UPDATE session SET ${assignments.join(', ')} WHERE id = :id`, { ...row, id });
+    }
+  }
+
+  /** Forgets a session that never came to be. */
+  remove(id: string): void {
+    this.#store.run('DELETE FROM session WHERE id = :id', { id });
+  }
+
+  find(id: string): SessionRecord | undefined {
+    return parseRow(SessionRecord, this.#store.get('SELECT * FROM session WHERE id = :id', { id }));
+  }
+
+  /** @throws FairleadError `session.missing` */
+  get(id: string): SessionRecord {
+    const record = this.find(id);
+    if (record === undefined) throw missing(id);
+    return record;
+  }
+
+  list(filter: { archived: boolean }): SessionRecord[] {
+    const where = filter.archived ? '' : "WHERE life <> 'archived'";
+    return this.#store.all(`SELECT * FROM session ${where}`).map((row) => SessionRecord.parse(row));
+  }
+
+  withKey(key: string): SessionRecord | undefined {
+    return parseRow(
+      SessionRecord,
+      this.#store.get('SELECT * FROM session WHERE key = :key AND archived_at IS NULL', { key }),
+    );
+  }
+
+  /**
+   * The session that a person means: an id, a key, a branch, or the beginning of exactly one id.
+   * Live sessions win over archived ones.
+   * @throws FairleadError `session.missing`, `session.ambiguous` (with the candidates)
+   */
+  resolve(name: string): SessionRecord {
+    const exact = this.#store
+      .all('SELECT * FROM session WHERE id = :name OR key = :name OR branch = :name', { name })
+      .map((row) => SessionRecord.parse(row));
+    const found = preferLive(exact.length > 0 ? exact : this.#withPrefix(name));
+    const [first, ...others] = found;
+    if (first === undefined) throw missing(name);
+    if (others.length > 0) {
+      throw new FairleadError('session.ambiguous', `"${name}" names ${found.length} sessions.`, {
+        hint: `Use more of the id: ${found.map(({ id, title }) => `${id} (${title})`).join(', ')}.`,
+        data: found.map(({ id }) => id),
+      });
+    }
+    return first;
+  }
+
+  #withPrefix(prefix: string): SessionRecord[] {
+    return this.#store
+      .all('SELECT * FROM session WHERE substr(id, 1, length(:prefix)) = :prefix', { prefix })
+      .map((row) => SessionRecord.parse(row));
+  }
+
+  // ── Agent sessions ─────────────────────────────────────────────────────────
+
+  agentSessions(session: string): AgentSessionRecord[] {
+    return this.#store
+      .all('SELECT * FROM agent_session WHERE session = :session ORDER BY ordinal', { session })
+      .map((row) => AgentSessionRecord.parse(row));
+  }
+
+  /** Appends an agent session id; one that is already the last changes nothing, an earlier one becomes the last. */
+  appendAgentSession(session: string, id: string, now: number): void {
+    const known = this.agentSessions(session);
+    const last = known.at(-1);
+    if (last?.id === id) return;
+    const again = known.find((entry) => entry.id === id);
+    if (again !== undefined) {
+      this.#store.run('DELETE FROM agent_session WHERE session = :session AND ordinal = :ordinal', {
+        session,
+        ordinal: again.ordinal,
+      });
+    }
+    this.#store.run(
+      'INSERT INTO agent_session (session, ordinal, id, transcript, started_at) VALUES (:session, :ordinal, :id, :transcript, :now)',
+      { session, ordinal: (last?.ordinal ?? 0) + 1, id, transcript: again?.transcript ?? null, now },
+    );
+  }
+
+  setTranscript(session: string, id: string, transcript: string): void {
+    this.#store.run(
+      'UPDATE agent_session SET transcript = :transcript WHERE session = :session AND id = :id',
+      { session, id, transcript },
+    );
+  }
+
+  // ── Hook events ────────────────────────────────────────────────────────────
+
+  /** Keeps an event under the name of its file; gives false when it was known. */
+  keepHookEvent(session: string, name: string, body: string): boolean {
+    return (
+      this.#store.run('INSERT OR IGNORE INTO hook_event VALUES (:session, :name, :body)', {
+        session,
+        name,
+        body,
+      }) > 0
+    );
+  }
+
+  hookEvents(session: string): { name: string; body: string }[] {
+    return this.#store
+      .all('SELECT name, body FROM hook_event WHERE session = :session ORDER BY name', { session })
+      .map((row) => ({ name: String(row.name), body: String(row.body) }));
+  }
+
+  dropHookEvents(session: string, names: readonly string[]): void {
+    this.transaction(() => {
+      for (const name of names) {
+        this.#store.run('DELETE FROM hook_event WHERE session = :session AND name = :name', {
+          session,
+          name,
+        });
+      }
+    });
+  }
+
+  // ── Prompts ────────────────────────────────────────────────────────────────
+
+  addPrompt(prompt: PromptRecord): void {
+    this.#store.run(
+      `INSERT INTO prompt VALUES (:id, :session, :text, :state, :via, :tries, :created_at, :sent_at, :confirmed_at)`,
+      prompt,
+    );
+  }
+
+  updatePrompt(id: string, patch: Partial<Omit<PromptRecord, 'id' | 'session'>>): void {
+    const assignments = Object.keys(patch).map((name) => `${name} = :${name}`);
+    this.#store.run(`UPDATE prompt SET ${assignments.join(', ')} WHERE id = :id`, { ...patch, id });
+  }
+
+  prompt(id: string): PromptRecord | undefined {
+    return parseRow(PromptRecord, this.#store.get('SELECT * FROM prompt WHERE id = :id', { id }));
+  }
+
+  /** Prompts that have neither arrived nor failed, oldest first. */
+  openPrompts(session: string): PromptRecord[] {
+    return this.#store
+      .all(
+        `SELECT * FROM prompt WHERE session = :session AND state IN ('waiting', 'sent') ORDER BY created_at, id`,
+        { session },
+      )
+      .map((row) => PromptRecord.parse(row));
+  }
+
+  // ── Turns ──────────────────────────────────────────────────────────────────
+
+  turns(session: string): TurnRecord[] {
+    return this.#store
+      .all('SELECT * FROM turn WHERE session = :session ORDER BY n', { session })
+      .map((row) => TurnRecord.parse(row));
+  }
+
+  turnCount(session: string): number {
+    return Number(this.#store.get('SELECT count(*) AS n FROM turn WHERE session = :session', { session })?.n);
+  }
+
+  /** Opens a turn; one that this event already opened stays as it is. */
+  openTurn(turn: Omit<TurnRecord, 'n' | 'answer' | 'outcome' | 'ended_at'>): void {
+    this.#store.run(
+      `INSERT INTO turn (session, n, agent_session, event, prompt, outcome, started_at)
+       SELECT :session, coalesce(max(n), 0) + 1, :agent_session, :event, :prompt, 'open', :started_at
+       FROM turn WHERE session = :session
+       ON CONFLICT (session, event) DO NOTHING`,
+      turn,
+    );
+  }
+
+  closeTurn(
+    session: string,
+    n: number,
+    end: { outcome: 'done' | 'interrupted' | 'failed'; answer: string | null; endedAt: number },
+  ): boolean {
+    return (
+      this.#store.run(
+        `UPDATE turn SET outcome = :outcome, answer = :answer, ended_at = :endedAt
+         WHERE session = :session AND n = :n AND outcome = 'open'`,
+        { session, n, ...end },
+      ) > 0
+    );
+  }
+}
+
+function encode(record: SessionPatch & { id?: string }): Bindings {
+  const row: Bindings = {};
+  for (const [name, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') row[name] = Number(value);
+    else if (typeof value === 'object' && value !== null) row[name] = JSON.stringify(value);
+    else row[name] = value;
+  }
+  return row;
+}
+
+function parseRow<T>(schema: { parse(value: unknown): T }, row: Row | undefined): T | undefined {
+  return row === undefined ? undefined : schema.parse(row);
+}
+
+function preferLive(records: SessionRecord[]): SessionRecord[] {
+  const live = records.filter(({ life }) => life !== 'archived');
+  return live.length > 0 ? live : records;
+}
+
+function missing(name: string): FairleadError {
+  return new FairleadError('session.missing', `There is no session "${name}".`, {
+    hint: 'Run `fairlead ls` to see the sessions, `fairlead ls --all` for the archived ones too.',
+  });
+}
