@@ -1,3 +1,5 @@
+import { quoteWord } from '../../platform/shell.ts';
+
 /** Events of the CLI that tell what it does. Source: the hooks reference of Claude Code; seen with 2.1.332. */
 export const HOOK_EVENTS = [
   'SessionStart',
@@ -34,7 +36,7 @@ export function eventsFolder(gitDir: string): string {
 export function hookCommand(folder: string): string {
   return [
     'umask 077',
-    `d=${shellQuote(folder)}`,
+    `d=${quoteWord(folder)}`,
     'n=$$',
     '{ [ -d "$d" ] || mkdir -p "$d"; while [ -e "$d/$n" ]; do n=$n.$$; done; cat >"$d/.$n" && mv "$d/.$n" "$d/$n"; } >/dev/null 2>&1',
     'exit 0',
@@ -52,9 +54,4 @@ export function launchSettings(folder: string): Record<string, unknown> {
     disableAllHooks: false,
     hooks: Object.fromEntries(HOOK_EVENTS.map((event) => [event, [{ matcher: '*', hooks: [hook] }]])),
   };
-}
-
-/** `text` as one word of a POSIX shell. */
-export function shellQuote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

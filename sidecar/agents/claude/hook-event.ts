@@ -1,0 +1,214 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { messageOf } from '../../protocol/errors.ts';
+
+/** An event file above this size, in bytes, is read only in part. */
+export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** How much of an oversized event file is read; the fields that every event has come first. */
+const PREFIX_BYTES = 256 * 1024;
+
+/** One hook event of the CLI: what it said, and when. */
+export interface HookEvent {
+  /** Identity of the event file: its time in nanoseconds (19 digits), then its name. Sorts by time. */
+  name: string;
+  /** Milliseconds since the epoch, with a fraction: when the hook wrote the file. */
+  at: number;
+  /** `hook_event_name`; may be one that this version does not know. */
+  event: string;
+  /** The conversation's id in the CLI. */
+  agentSessionId: string;
+  /** Set for a subagent. */
+  agentId?: string;
+  promptId?: string;
+  toolName?: string;
+  toolInput?: unknown;
+  toolUseId?: string;
+  /** Of UserPromptSubmit: the text as the agent got it. */
+  prompt?: string;
+  /** Of SessionStart: startup, resume, clear, compact, fork. */
+  source?: string;
+  /** Of SessionEnd: clear, resume, logout, prompt_input_exit, other. */
+  endReason?: string;
+  /** Of Stop: background tasks and crons that will wake the agent by themselves. */
+  backgroundTasks?: number;
+  /** Of Stop: the last thing the agent said. */
+  lastMessage?: string;
+  /** Of StopFailure: kind of the API error, such as `authentication_failed`. */
+  error?: string;
+  /** Of Notification. */
+  message?: string;
+  notificationType?: string;
+  /** Of PostToolUseFailure: the person interrupted the tool. */
+  isInterrupt?: boolean;
+  permissionMode?: string;
+  model?: string;
+  transcriptPath?: string;
+  cwd?: string;
+}
+
+const text = z.string().optional().catch(undefined);
+const list = z.array(z.unknown()).optional().catch(undefined);
+
+/** Only what makes it an event is required: one strange field must not lose the rest. */
+const RawEvent = z.looseObject({
+  hook_event_name: z.string().min(1).max(100),
+  session_id: z.string().min(1).max(200),
+  agent_id: text,
+  prompt_id: text,
+  tool_name: text,
+  tool_input: z.unknown().optional(),
+  tool_use_id: text,
+  prompt: text,
+  source: text,
+  reason: text,
+  background_tasks: list,
+  session_crons: list,
+  last_assistant_message: text,
+  error: text,
+  error_details: text,
+  message: text,
+  notification_type: text,
+  is_interrupt: z.boolean().optional().catch(undefined),
+  permission_mode: text,
+  model: text,
+  transcript_path: text,
+  cwd: text,
+});
+
+export interface EventFiles {
+  /** In order of time. */
+  events: HookEvent[];
+  /** Names of the files behind them, and of those that are no events, to be removed once the state is stored. */
+  files: string[];
+  /** What was refused, with the reason, for the log. */
+  refused: { file: string; why: string }[];
+}
+
+/**
+ * Reads the finished event files of a folder. They are untrusted: anything that can write to the worktree's git
+ * directory can put files there. Names of drafts (a leading dot) are left alone; symbolic links, devices and what
+ * is no event are refused. A folder that is missing has no events.
+ */
+export function readEventFiles(folder: string): EventFiles {
+  const result: EventFiles = { events: [], files: [], refused: [] };
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return result;
+    throw error;
+  }
+  for (const name of names) {
+    if (name.startsWith('.')) continue;
+    const event = readEventFile(folder, name);
+    if (event === 'gone') continue;
+    result.files.push(name);
+    if (typeof event === 'string') result.refused.push({ file: name, why: event });
+    else result.events.push(event);
+  }
+  result.events.sort((one, other) => (one.name < other.name ? -1 : 1));
+  return result;
+}
+
+/** The event in one file, `gone` when somebody took it away meanwhile, or why it is none. */
+function readEventFile(folder: string, name: string): HookEvent | string {
+  let fd: number;
+  try {
+    // Non-blocking, so that a fifo put there cannot hang the reader.
+    fd = openSync(join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'gone' : messageOf(error);
+  }
+  try {
+    const stat = fstatSync(fd, { bigint: true });
+    if (!stat.isFile()) return 'not a regular file';
+    const whole = stat.size <= BigInt(MAX_EVENT_BYTES);
+    const bytes = readUpTo(fd, whole ? Number(stat.size) : PREFIX_BYTES);
+    const raw = whole ? parseWhole(bytes.toString('utf8')) : parsePrefix(bytes.toString('utf8'));
+    const parsed = RawEvent.safeParse(raw);
+    if (!parsed.success) return 'not a hook event';
+    return hookEvent(
+      parsed.data,
+      `${String(stat.mtimeNs).padStart(19, '0')}-${name}`,
+      Number(stat.mtimeNs) / 1e6,
+    );
+  } catch (error) {
+    return messageOf(error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readUpTo(fd: number, size: number): Buffer {
+  const bytes = Buffer.alloc(size);
+  let filled = 0;
+  while (filled < size) {
+    const count = readSync(fd, bytes, filled, size - filled, filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return bytes.subarray(0, filled);
+}
+
+function parseWhole(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The members of a JSON object that are complete within `json`, a prefix of its text.
+ * Undefined when it does not begin an object.
+ */
+export function parsePrefix(json: string): unknown {
+  const begin = json.search(/\S/);
+  if (begin === -1 || json[begin] !== '{') return undefined;
+  let depth = 0;
+  let inString = false;
+  let lastComplete = begin + 1;
+  for (let at = begin; at < json.length; at += 1) {
+    const char = json[at];
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '{' || char === '[') depth += 1;
+    else if (char === '}' || char === ']') {
+      depth -= 1;
+      if (depth === 0) return parseWhole(json.slice(begin, at + 1));
+    } else if (char === ',' && depth === 1) lastComplete = at;
+  }
+  return parseWhole(`${json.slice(begin, lastComplete)}}`);
+}
+
+function hookEvent(raw: z.infer<typeof RawEvent>, name: string, at: number): HookEvent {
+  const event: HookEvent = { name, at, event: raw.hook_event_name, agentSessionId: raw.session_id };
+  const set = <K extends keyof HookEvent>(key: K, value: HookEvent[K] | undefined) => {
+    if (value !== undefined) event[key] = value;
+  };
+  set('agentId', raw.agent_id);
+  set('promptId', raw.prompt_id);
+  set('toolName', raw.tool_name);
+  set('toolInput', raw.tool_input);
+  set('toolUseId', raw.tool_use_id);
+  set('prompt', raw.prompt);
+  set('source', raw.source);
+  set('endReason', raw.reason);
+  if (raw.background_tasks !== undefined || raw.session_crons !== undefined) {
+    event.backgroundTasks = (raw.background_tasks?.length ?? 0) + (raw.session_crons?.length ?? 0);
+  }
+  set('lastMessage', raw.last_assistant_message);
+  set('error', raw.error);
+  set('message', raw.message ?? raw.error_details);
+  set('notificationType', raw.notification_type);
+  set('isInterrupt', raw.is_interrupt);
+  set('permissionMode', raw.permission_mode);
+  set('model', raw.model);
+  set('transcriptPath', raw.transcript_path);
+  set('cwd', raw.cwd);
+  return event;
+}
