@@ -1,0 +1,248 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FairleadError } from '../protocol/errors.ts';
+import { type Git, type GitOutput, tail } from './git.ts';
+import { isAncestor, readRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+
+/** Why a remote did not answer. `failed` is anything unknown. */
+export type RemoteTrouble = 'offline' | 'auth' | 'missing-repository' | 'failed';
+
+export type FetchOutcome =
+  | { kind: 'ok' /** What the branch is on the remote. */; commit: string }
+  | { kind: 'missing-ref' }
+  | { kind: RemoteTrouble; text: string };
+
+export type LsRemoteOutcome =
+  | { kind: 'ok' /** Undefined: the remote has no such ref. */; commit: string | undefined }
+  | { kind: RemoteTrouble; text: string };
+
+/** What a push did. Only `landed` and `up-to-date` are success, and the caller still reads back. */
+export type PushOutcome =
+  | { kind: 'landed' }
+  | { kind: 'up-to-date' }
+  /** The ref on the remote is not (any more) the value seen: fetch and merge again. */
+  | { kind: 'base-moved'; text: string }
+  /** A rule or a hook on the other side says no, and would again. */
+  | { kind: 'refused'; text: string }
+  /** The pre-push hook of the person says no. */
+  | { kind: 'local-hook'; text: string }
+  /** The other side had trouble of its own. */
+  | { kind: 'retry'; text: string }
+  /** It is not known whether it arrived: ask with {@link lsRemote}. */
+  | { kind: 'unreachable'; trouble: RemoteTrouble; text: string };
+
+export interface RemoteRef {
+  remote: string;
+  /** Full name on the remote, as `refs/heads/main`. */
+  ref: string;
+}
+
+export interface NetworkOptions {
+  /** Default one minute; a push two. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** On top of the environment: ssh agent, askpass. */
+  env?: Readonly<Record<string, string>>;
+}
+
+const MINUTE = 60_000;
+
+export async function listRemotes(git: Git): Promise<string[]> {
+  return git.lines(['remote']);
+}
+
+/**
+ * Fetches one ref into its remote-tracking ref. A ref that is gone on the remote is left as it was last seen here.
+ * @throws FairleadError `cancelled`
+ */
+export async function fetchRef(
+  repository: Repository,
+  from: RemoteRef & { /** Full name here, as `refs/remotes/origin/main`. */ tracking: string },
+  options: NetworkOptions = {},
+): Promise<FetchOutcome> {
+  const { git } = repository;
+  const output = await network(
+    git,
+    [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-recurse-submodules',
+      // A fetch that fails empties FETCH_HEAD, which tells people (and us) when the last one succeeded.
+      '--no-write-fetch-head',
+      '--end-of-options',
+      from.remote,
+      `+${from.ref}:${from.tracking}`,
+    ],
+    options,
+  );
+  if (typeof output === 'string') return { kind: 'offline', text: output };
+  if (output.exitCode === 0) {
+    const commit = await readRef(git, from.tracking);
+    if (commit === undefined) return { kind: 'failed', text: `git fetch left no ${from.tracking}` };
+    noteFetch(repository, from.remote);
+    return { kind: 'ok', commit };
+  }
+  if (/couldn't find remote ref/i.test(output.stderr)) return { kind: 'missing-ref' };
+  return { kind: troubleOf(output.stderr), text: tail(output.stderr, 5) };
+}
+
+/**
+ * Asks the remote what a ref is; nothing is downloaded.
+ * @throws FairleadError `cancelled`
+ */
+export async function lsRemote(
+  git: Git,
+  of: RemoteRef,
+  options: NetworkOptions = {},
+): Promise<LsRemoteOutcome> {
+  const output = await network(git, ['ls-remote', '--end-of-options', of.remote, of.ref], options);
+  if (typeof output === 'string') return { kind: 'offline', text: output };
+  if (output.exitCode !== 0) return { kind: troubleOf(output.stderr), text: tail(output.stderr, 5) };
+  const line = output.stdout
+    .toString('utf8')
+    .split('\n')
+    .find((each) => each.endsWith(`\t${of.ref}`));
+  return { kind: 'ok', commit: line?.slice(0, line.indexOf('\t')) };
+}
+
+/**
+ * Pushes `commit`, a descendant of `seen`, if the ref on the remote is still `seen` (undefined: does not exist yet):
+ * an exact swap that can never rewind. The person's pre-push hook and push signing apply.
+ * @throws FairleadError `internal` when `commit` does not descend from `seen`; `cancelled`
+ */
+export async function push(
+  git: Git,
+  to: RemoteRef & { commit: string; seen: string | undefined },
+  options: NetworkOptions = {},
+): Promise<PushOutcome> {
+  if (to.seen !== undefined && !(await isAncestor(git, to.seen, to.commit))) {
+    throw new FairleadError('internal', `A push of ${to.commit} would rewind ${to.ref}.`);
+  }
+  const output = await network(
+    git.asPerson(),
+    [
+      'push',
+      '--porcelain',
+      '--no-follow-tags',
+      `--force-with-lease=${to.ref}:${to.seen ?? ''}`,
+      '--end-of-options',
+      to.remote,
+      `${to.commit}:${to.ref}`,
+    ],
+    { timeoutMs: 2 * MINUTE, ...options },
+  );
+  if (typeof output === 'string') return { kind: 'unreachable', trouble: 'offline', text: output };
+  return classifyPush(output, to.ref);
+}
+
+/**
+ * Pure: what `git push --porcelain` said about one ref. Source: git-push(1), "OUTPUT", and the tried table of
+ * outcomes (lines ` `, `*`, `=`, `+`, `-`, `!`).
+ */
+export function classifyPush(output: GitOutput, ref: string): PushOutcome {
+  const lines = output.stdout.toString('utf8').split('\n');
+  const line = lines.find((each) => each.split('\t')[1]?.endsWith(`:${ref}`));
+  const text = tail(output.stderr, 15) || (line?.split('\t')[2] ?? '');
+  if (line === undefined) {
+    if (output.exitCode === 1) return { kind: 'local-hook', text };
+    return { kind: 'unreachable', trouble: troubleOf(output.stderr), text };
+  }
+  const summary = line.split('\t')[2] ?? '';
+  const flag = line[0];
+  if (flag === '=') return { kind: 'up-to-date' };
+  if (flag !== '!') return output.exitCode === 0 ? { kind: 'landed' } : { kind: 'retry', text };
+  if (summary.startsWith('[rejected]')) return { kind: 'base-moved', text: summary };
+  if (summary.startsWith('[remote rejected]')) {
+    const reason = summary.slice('[remote rejected]'.length);
+    // The value changed between the greeting and the lock: lost the race on the other side.
+    if (
+      /but expected|incorrect old value|already exists|non-fast-forward|fetch first|stale info/.test(reason)
+    ) {
+      return { kind: 'base-moved', text: summary };
+    }
+    if (
+      /failed to update ref|cannot lock ref|unpacker error|failed to write|internal|timeout|try again/i.test(
+        reason,
+      )
+    ) {
+      return { kind: 'retry', text: withRemoteText(summary, output.stderr) };
+    }
+    return { kind: 'refused', text: withRemoteText(summary, output.stderr) };
+  }
+  return { kind: 'unreachable', trouble: 'failed', text };
+}
+
+/** Pure: what the stderr of a git that could not talk to a remote means. */
+export function troubleOf(stderr: string): RemoteTrouble {
+  if (
+    /Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed|terminal prompts disabled|Invalid username or (password|token)|returned error: 40[13]|Too many authentication failures|no such identity/i.test(
+      stderr,
+    )
+  ) {
+    return 'auth';
+  }
+  if (
+    /Could not resolve|Connection (refused|timed out|reset|closed)|timed out|Network is unreachable|No route to host|Failed to connect|Couldn't connect|Temporary failure in name resolution|early EOF|unexpected disconnect|returned error: 5\d\d|SSL|gnutls/i.test(
+      stderr,
+    )
+  ) {
+    return 'offline';
+  }
+  if (
+    /does not appear to be a git repository|repository .*not found|not found|No such remote|returned error: 404/i.test(
+      stderr,
+    )
+  ) {
+    return 'missing-repository';
+  }
+  if (/Could not read from remote repository|unable to access/i.test(stderr)) return 'offline';
+  return 'failed';
+}
+
+/**
+ * When this clone last fetched from the remote with success, in milliseconds since the epoch; undefined when it
+ * cannot be told.
+ */
+export function lastFetch(repository: Pick<Repository, 'commonDir'>, remote: string): number | undefined {
+  const times = [noteOf(repository, remote), join(repository.commonDir, 'FETCH_HEAD')]
+    .map((file) => statSync(file, { throwIfNoEntry: false }))
+    // A fetch that failed leaves FETCH_HEAD empty.
+    .flatMap((stat) => (stat === undefined || stat.size === 0 ? [] : [stat.mtimeMs]));
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+/** @returns the reason as text when there was no exit code: time-out or kill */
+async function network(
+  git: Git,
+  args: readonly string[],
+  options: NetworkOptions,
+): Promise<GitOutput | string> {
+  try {
+    return await git.attempt(args, { timeoutMs: MINUTE, ...options });
+  } catch (error) {
+    if (options.signal?.aborted) throw new FairleadError('cancelled', 'Cancelled.', { cause: error });
+    if (error instanceof FairleadError && error.code === 'git.failed') return error.message;
+    throw error;
+  }
+}
+
+function withRemoteText(summary: string, stderr: string): string {
+  const said = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote: '))
+    .map((line) => line.slice('remote: '.length).trimEnd())
+    .filter((line) => line !== '');
+  return [...said.slice(-12), summary].join('\n');
+}
+
+function noteOf(repository: Pick<Repository, 'commonDir'>, remote: string): string {
+  return join(repository.commonDir, 'fairlead', 'fetched', encodeURIComponent(remote));
+}
+
+function noteFetch(repository: Pick<Repository, 'commonDir'>, remote: string): void {
+  const file = noteOf(repository, remote);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, `${remote}\n`);
+}

@@ -1,0 +1,339 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdir, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve as resolvePath } from 'node:path';
+import { FairleadError } from '../protocol/errors.ts';
+import type { Git } from './git.ts';
+import { textOf } from './git.ts';
+import { operationInProgress } from './operation.ts';
+import { readRef, requireBranchName, resolveCommit, updateRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { changedPaths, readStatus } from './status.ts';
+import { listWorktrees } from './worktree-list.ts';
+
+export interface NewWorktree {
+  /** Absolute path of a folder that does not exist yet, or is empty. */
+  folder: string;
+  /** Short name of the branch to create. */
+  branch: string;
+  /** Anything that names a commit; resolved before anything is made. */
+  from: string;
+  /** Shown by `git worktree list` and to whoever tries to remove it. */
+  lockReason: string;
+}
+
+export interface Worktree {
+  /** Symbolic links resolved. */
+  folder: string;
+  branch: string;
+  /** The commit that the branch was made at. */
+  commit: string;
+  /** Its private git folder. */
+  gitDir: string;
+}
+
+/** What is wrong with a worktree; `undefined` in {@link inspectWorktree} says nothing is. */
+export type WorktreeFault =
+  | { kind: 'folder-missing' }
+  /** `.git` is missing or is a folder: a git command in here would reach another repository. */
+  | { kind: 'not-a-worktree' }
+  | { kind: 'points-elsewhere'; to: string }
+  | { kind: 'not-registered' }
+  | { kind: 'other-branch' /** Undefined: detached. */; branch: string | undefined };
+
+/**
+ * Makes a branch and a locked worktree that stands on it. When that fails, neither branch nor folder nor
+ * registration is left; after a crash in the middle {@link discardWorktree} does the same.
+ * @throws FairleadError `base.missing`, `branch.taken`, `branch.namespace-taken`, `params.invalid`, `disk.full`,
+ * `worktree.failed`
+ */
+export async function addWorktree(repository: Repository, request: NewWorktree): Promise<Worktree> {
+  const { git } = repository;
+  const commit = await resolveCommit(git, request.from);
+  if (commit === undefined) {
+    throw new FairleadError('base.missing', `There is no commit called "${request.from}".`, {
+      hint: 'Name a branch, a tag or a commit that exists: git branch --all',
+    });
+  }
+  await requireBranchName(git, request.branch);
+  if (isOccupied(request.folder)) {
+    throw new FairleadError('worktree.failed', `The folder ${request.folder} exists and is not empty.`, {
+      hint: 'Move it away, or choose another name.',
+    });
+  }
+  const ref = `refs/heads/${request.branch}`;
+  const created = await updateRef(
+    git,
+    { ref, to: commit, from: undefined },
+    `branch: Created from ${request.from}`,
+  );
+  if (created.kind === 'lost') {
+    throw new FairleadError('branch.taken', `The branch "${request.branch}" exists already.`, {
+      hint: 'Choose another name.',
+    });
+  }
+  try {
+    await mkdir(dirname(request.folder), { recursive: true });
+    await git.run(
+      [
+        'worktree',
+        'add',
+        '--quiet',
+        '--lock',
+        '--reason',
+        request.lockReason,
+        '--',
+        request.folder,
+        request.branch,
+      ],
+      { config: { 'checkout.workers': '0' } },
+    );
+    const folder = realpathSync(request.folder);
+    const gitDir = realpathSync(await git.in(folder).text(['rev-parse', '--absolute-git-dir']));
+    return { folder, branch: request.branch, commit, gitDir };
+  } catch (error) {
+    await discardWorktree(repository, { folder: request.folder, branch: request.branch, commit });
+    if (error instanceof FairleadError && error.code !== 'git.failed') throw error;
+    throw new FairleadError('worktree.failed', `The worktree ${request.folder} could not be made.`, {
+      hint: 'See the cause, put it right and try again.',
+      data: error instanceof FairleadError ? error.data : undefined,
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Takes back a worktree that nobody has worked in, however far its making came: folder, registration, and the branch
+ * if it still stands where it was made. Idempotent. Everything in the folder is lost.
+ */
+export async function discardWorktree(
+  repository: Repository,
+  made: { folder: string; branch: string; commit: string },
+): Promise<void> {
+  const admin = registrationOf(repository.commonDir, made.folder);
+  await rm(made.folder, { recursive: true, force: true });
+  if (admin !== undefined) await removeRegistration(admin);
+  await updateRef(
+    repository.git,
+    { ref: `refs/heads/${made.branch}`, to: undefined, from: made.commit },
+    'discarded',
+  );
+}
+
+/**
+ * Whether an agent may be started in `folder`: it has a `.git` file that points into this repository, which knows
+ * it under this path, and stands on `branch`. Reads files only.
+ */
+export function inspectWorktree(
+  repository: Pick<Repository, 'commonDir'>,
+  folder: string,
+  branch: string,
+): WorktreeFault | undefined {
+  if (!isFolder(folder)) return { kind: 'folder-missing' };
+  const dotGit = join(folder, '.git');
+  const link = lstatSync(dotGit, { throwIfNoEntry: false })?.isFile() ? readFileSync(dotGit, 'utf8') : '';
+  const target = /^gitdir: (.*)\n*$/s.exec(link)?.[1]?.replace(/\n+$/, '');
+  if (target === undefined) return { kind: 'not-a-worktree' };
+  const admin = realpathOr(resolvePath(folder, target));
+  if (dirname(admin) !== join(repository.commonDir, 'worktrees'))
+    return { kind: 'points-elsewhere', to: admin };
+  const registered = readOr(join(admin, 'gitdir'));
+  if (registered === undefined || realpathOr(resolvePath(admin, registered)) !== realpathOr(dotGit)) {
+    return { kind: 'not-registered' };
+  }
+  const head = readOr(join(admin, 'HEAD')) ?? '';
+  const on = /^ref: refs\/heads\/(.*)$/.exec(head)?.[1];
+  return on === branch ? undefined : { kind: 'other-branch', branch: on };
+}
+
+/** @throws FairleadError `worktree.broken` as {@link inspectWorktree} finds it */
+export function requireWorktree(
+  repository: Pick<Repository, 'commonDir'>,
+  folder: string,
+  branch: string,
+): void {
+  const fault = inspectWorktree(repository, folder, branch);
+  if (fault === undefined) return;
+  const sentence = {
+    'folder-missing': `The worktree ${folder} is gone.`,
+    'not-a-worktree': `${folder} has lost its .git file: an agent in it would work in another repository.`,
+    'points-elsewhere': `${folder} belongs to another repository.`,
+    'not-registered': `The repository does not know the worktree ${folder}.`,
+    'other-branch': `${folder} does not stand on the branch "${branch}".`,
+  }[fault.kind];
+  const hint =
+    fault.kind === 'other-branch'
+      ? `Go back to it: git -C ${folder} switch ${branch}`
+      : `Repair it: git worktree repair ${folder}`;
+  throw new FairleadError('worktree.broken', sentence, { hint, data: fault });
+}
+
+/**
+ * Removes a worktree in which nothing is unsaved, locked or not; ignored files go with it. The branch stays. One
+ * whose folder is already gone is unregistered. Idempotent.
+ * @throws FairleadError `archive.unsaved` naming the paths, `worktree.failed`
+ */
+export async function removeWorktree(repository: Repository, folder: string): Promise<void> {
+  const admin = registrationOf(repository.commonDir, folder);
+  if (!existsSync(folder)) {
+    if (admin !== undefined) await removeRegistration(admin);
+    return;
+  }
+  if (admin === undefined) {
+    throw new FairleadError('worktree.failed', `${folder} is not a worktree of this repository.`, {
+      hint: 'Look at it, and remove it by hand if nothing in it is needed.',
+    });
+  }
+  await refuseUnsaved(repository, folder, admin);
+  const reason = readOr(join(admin, 'locked'));
+  if (reason !== undefined) await unlockWorktree(repository.git, folder);
+  // git refuses any worktree with submodules, clean or not; what is in them was looked at above.
+  const force = existsSync(join(admin, 'modules')) ? ['--force'] : [];
+  const removed = await repository.git.attempt(['worktree', 'remove', ...force, '--', folder]);
+  if (removed.exitCode === 0) return;
+  if (reason !== undefined && existsSync(admin)) await lockWorktree(repository.git, folder, reason);
+  // Somebody may have written a file since the look above.
+  if (existsSync(folder)) await refuseUnsaved(repository, folder, admin);
+  throw new FairleadError('worktree.failed', `The worktree ${folder} could not be removed.`, {
+    hint: 'Close what uses it and try again.',
+    data: { stderr: removed.stderr },
+  });
+}
+
+/** @throws FairleadError `archive.unsaved` */
+async function refuseUnsaved(repository: Repository, folder: string, admin: string): Promise<void> {
+  const git = repository.git.in(folder);
+  const operation = operationInProgress(admin);
+  const unsaved = changedPaths(await readStatus(git));
+  const unpushed = existsSync(join(admin, 'modules')) ? await submodulesWithOwnCommits(git) : [];
+  if (unsaved.length === 0 && unpushed.length === 0 && operation === undefined) return;
+  const what =
+    operation !== undefined
+      ? `a ${operation} is open`
+      : unsaved.length > 0
+        ? `${unsaved.length} ${unsaved.length === 1 ? 'path is' : 'paths are'} not committed`
+        : `the submodule ${unpushed[0]} has commits that are nowhere else`;
+  throw new FairleadError('archive.unsaved', `${folder} has unsaved work: ${what}.`, {
+    hint: 'Commit (and push) it, or throw it away yourself.',
+    data: { paths: [...unsaved, ...unpushed], operation: operation ?? null },
+  });
+}
+
+/** Submodules whose repository goes with the worktree and holds commits that no remote has. */
+async function submodulesWithOwnCommits(git: Git): Promise<string[]> {
+  const entries = await git.fields(['ls-files', '--stage', '-z']);
+  const found: string[] = [];
+  for (const entry of entries.filter((each) => each.startsWith('160000 '))) {
+    const path = entry.slice(entry.indexOf('\t') + 1);
+    const folder = join(git.folder, path);
+    if (!existsSync(join(folder, '.git'))) continue;
+    const own = await git
+      .in(folder)
+      .text(['rev-list', '--max-count=1', 'HEAD', '--branches', '--not', '--remotes']);
+    if (own !== '') found.push(path);
+    for (const inner of await submodulesWithOwnCommits(git.in(folder))) found.push(`${path}/${inner}`);
+  }
+  return found;
+}
+
+/** Locks it against `git worktree prune` and `remove`. One that is locked stays as it is. */
+export async function lockWorktree(git: Git, folder: string, reason: string): Promise<void> {
+  const output = await git.attempt(['worktree', 'lock', '--reason', reason, '--', folder]);
+  if (output.exitCode !== 0 && !output.stderr.includes('already locked')) {
+    throw new FairleadError('worktree.failed', `The worktree ${folder} could not be locked.`, {
+      data: { stderr: output.stderr },
+    });
+  }
+}
+
+export async function unlockWorktree(git: Git, folder: string): Promise<void> {
+  const output = await git.attempt(['worktree', 'unlock', '--', folder]);
+  if (output.exitCode !== 0 && !output.stderr.includes('is not locked')) {
+    throw new FairleadError('worktree.failed', `The worktree ${folder} could not be unlocked.`, {
+      data: { stderr: output.stderr },
+    });
+  }
+}
+
+/** After a worktree was moved by hand: writes down its new place on both sides. */
+export async function repairWorktree(repository: Repository, folder: string): Promise<void> {
+  await repository.git.run(['worktree', 'repair', folder]);
+}
+
+/**
+ * Folders in which `branch` is checked out, or which are in the middle of rebasing or bisecting it (there `worktree
+ * list` says detached). Moving the branch would pull it from under them.
+ */
+export async function checkoutsOf(
+  repository: Repository,
+  branch: string,
+): Promise<{ folder: string; gitDir: string; busy: boolean }[]> {
+  const found: { folder: string; gitDir: string; busy: boolean }[] = [];
+  for (const worktree of await listWorktrees(repository.git)) {
+    if (worktree.bare || worktree.prunable !== undefined || !existsSync(worktree.path)) continue;
+    const output = await repository.git.in(worktree.path).attempt(['rev-parse', '--absolute-git-dir']);
+    if (output.exitCode !== 0) continue;
+    const gitDir = textOf(output);
+    const held = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START']
+      .map((name) => readOr(join(gitDir, name))?.replace(/^refs\/heads\//, ''))
+      .includes(branch);
+    if (worktree.branch === branch || held) found.push({ folder: worktree.path, gitDir, busy: held });
+  }
+  return found;
+}
+
+/** The private git folder that git keeps for a worktree at `folder`, whether or not that still exists. */
+export function registrationOf(commonDir: string, folder: string): string | undefined {
+  const registrations = join(commonDir, 'worktrees');
+  // The folder itself may be gone, or reached over a symbolic link.
+  const wanted = join(realpathOr(dirname(realpathOr(folder))), basename(folder), '.git');
+  const names = existsSync(registrations) ? readdirSync(registrations) : [];
+  return names
+    .map((name) => join(registrations, name))
+    .find((admin) => {
+      const dotGit = readOr(join(admin, 'gitdir'));
+      if (dotGit === undefined) return false;
+      const at = resolvePath(admin, dotGit);
+      return [wanted, join(folder, '.git'), join(realpathOr(folder), '.git')].includes(at);
+    });
+}
+
+/** Forgets one worktree; `git worktree prune` would forget those of others too. */
+async function removeRegistration(admin: string): Promise<void> {
+  await rm(admin, { recursive: true, force: true });
+  try {
+    await rmdir(dirname(admin));
+  } catch {
+    // Others are registered; git removes the folder with the last one, as we do.
+  }
+}
+
+export async function branchTip(git: Git, branch: string): Promise<string | undefined> {
+  return readRef(git, `refs/heads/${branch}`);
+}
+
+function isOccupied(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat === undefined) return false;
+  return !stat.isDirectory() || readdirSync(folder).length > 0;
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The file's text without the newline at its end; undefined when it cannot be read. */
+function readOr(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').replace(/\n$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
+function realpathOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
