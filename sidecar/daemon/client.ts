@@ -44,7 +44,9 @@ export class Client {
     this.#connection.onError(([error]) => log.warn('client connection', { error }));
     this.#connection.onUnhandledNotification(() => {});
     this.#connection.onRequest('shutdown', () => null);
-    this.#connection.onNotification('exit', () => socket.end());
+    this.#connection.onNotification('exit', () => {
+      socket.end();
+    });
     this.#connection.onRequest(Initialize.method, (params: unknown) => {
       this.#info = parse(Initialize.params, params).initializationOptions;
       return { capabilities: {}, fairlead: self() };

@@ -41,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
     landing TEXT NOT NULL,
     life TEXT NOT NULL,
     reason TEXT,
+    demand TEXT,
     outcome TEXT,
     since INTEGER NOT NULL,
     unread INTEGER NOT NULL DEFAULT 0,
@@ -114,7 +115,7 @@ export const MIGRATIONS: readonly Migration[] = [
     reason TEXT,
     message TEXT,
     paths TEXT NOT NULL DEFAULT '[]',
-    head TEXT NOT NULL,
+    head TEXT,
     tries INTEGER NOT NULL DEFAULT 0,
     base_moved INTEGER NOT NULL DEFAULT 0,
     cancel INTEGER NOT NULL DEFAULT 0,
@@ -134,6 +135,14 @@ export const MIGRATIONS: readonly Migration[] = [
     new_commit TEXT NOT NULL,
     journal TEXT,
     created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE base_seen (
+    repository TEXT NOT NULL REFERENCES repository (id),
+    base TEXT NOT NULL,
+    target TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    PRIMARY KEY (repository, base, target)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE event (

@@ -72,8 +72,8 @@ export const QueueEntry = z.object({
   /** Conflicts and red checks so far. */
   tries: z.int(),
   baseMoved: z.int(),
-  /** The commit that was queued. */
-  head: z.string(),
+  /** The commit that is to land; null until the work is secured. */
+  head: z.string().nullable(),
   /** The commit on the base that brought the work, once landed. */
   landed: z.string().nullable(),
   queuedAt: z.number(),

@@ -39,6 +39,8 @@ export const SessionRecord = z.object({
   landing: LandingFact,
   life: LifeFact,
   reason: Json.pipe(Reason).nullable(),
+  /** What the person is needed for beside what the agent signals: a conflict, a prompt that did not arrive. */
+  demand: Json.pipe(Reason).nullable(),
   outcome: TurnOutcome.nullable(),
   since: z.number(),
   unread: Flag,

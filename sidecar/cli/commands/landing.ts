@@ -1,0 +1,146 @@
+import { type Command, Option } from 'commander';
+import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
+import { FairleadError } from '../../protocol/errors.ts';
+import * as protocol from '../../protocol/protocol.ts';
+import type { CommandContext } from '../context.ts';
+import { age, type Output, printable, table } from '../output.ts';
+import type { Act } from '../program.ts';
+import { choose, confirm, isInteractive } from '../question.ts';
+
+interface LandOptions {
+  to?: LandTarget;
+  check?: string;
+  method?: LandMethod;
+  withLocalCommits: boolean;
+  yes: boolean;
+  wait: boolean;
+}
+
+/** Commands about the way to the base. */
+export function addLandingCommands(program: Command, act: Act): void {
+  program
+    .command('land')
+    .description("put a session's work on its base, through the merge queue")
+    .argument('<session>')
+    .addOption(
+      new Option('--to <target>', 'push to the remote base, or land in this clone only').choices(
+        LandTarget.options,
+      ),
+    )
+    .option('--check <command>', 'shell command that must succeed on the merged tree')
+    .addOption(new Option('--method <method>', 'how the base takes the work').choices(LandMethod.options))
+    .option('--with-local-commits', 'take commits along that the local base has and the remote lacks', false)
+    .option('-y, --yes', 'commit uncommitted files without asking', false)
+    .option('--no-wait', 'return once the session is queued')
+    .action(act(land));
+
+  program
+    .command('queue')
+    .description('the land order')
+    .option('--base <branch>', 'of one base only')
+    .option('--all', 'entries that have ended too', false)
+    .action(act(queue));
+
+  program
+    .command('unqueue')
+    .description('take a session out of the land order')
+    .argument('<session>')
+    .action(act(unqueue));
+
+  program
+    .command('diff')
+    .description('what a session changed since it left its base, uncommitted work included')
+    .argument('<session>')
+    .option('--stat', 'files and counts only', false)
+    .action(act(diff));
+}
+
+async function land(context: CommandContext, name: string, options: LandOptions): Promise<void> {
+  const sidecar = await context.sidecar();
+  const preview = await sidecar.request(protocol.LandPreview, { session: name }, context.signal);
+  const interactive = isInteractive() && !context.output.json;
+  let to = options.to ?? preview.target ?? undefined;
+  if (to === undefined && interactive) {
+    to = await choose(`Where does ${preview.base} land? Kept for this repository.`, {
+      remote: `push to ${preview.remote}`,
+      local: 'in this clone only',
+    });
+  }
+  if (preview.uncommitted.length > 0 && !options.yes) {
+    context.output.note(
+      `Uncommitted, to be committed on the branch first:\n${preview.uncommitted.map((path) => `  ${printable(path)}`).join('\n')}`,
+    );
+    if (interactive && !(await confirm('Commit them and land?'))) {
+      throw new FairleadError('cancelled', 'Nothing was landed.');
+    }
+  }
+  let entry = await sidecar.request(
+    protocol.Land,
+    {
+      session: name,
+      ...(to === undefined ? {} : { to }),
+      ...(options.check === undefined ? {} : { check: options.check }),
+      ...(options.method === undefined ? {} : { method: options.method }),
+      withLocalCommits: options.withLocalCommits,
+    },
+    context.signal,
+  );
+  if (options.wait) {
+    await sidecar.request(protocol.Wait, { session: name, goal: 'landed' }, context.signal);
+    const entries = await sidecar.request(protocol.ListQueue, { ended: true });
+    entry = entries.find(({ id }) => id === entry.id) ?? entry;
+  }
+  context.output.result(entry, () => sentence(entry));
+  if (options.wait && entry.state !== 'landed') process.exitCode = 1;
+}
+
+async function queue(context: CommandContext, options: { base?: string; all: boolean }): Promise<void> {
+  const sidecar = await context.sidecar();
+  const entries = await sidecar.request(protocol.ListQueue, {
+    ...(options.base === undefined ? {} : { base: options.base }),
+    ended: options.all,
+  });
+  context.output.result(entries, () =>
+    entries.length === 0 ? 'Nothing is queued.' : queueTable(entries, context.output, context.now()),
+  );
+}
+
+/** The land order as people read it. */
+export function queueTable(entries: readonly QueueEntry[], output: Output, now: number): string {
+  return table(
+    ['#', 'SESSION', 'BASE', 'STATE', 'AGE', 'TITLE'],
+    entries.map((entry) => [
+      entry.position === null ? '' : String(entry.position),
+      entry.session,
+      entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`,
+      entry.reason === null ? entry.state : `${entry.state}: ${entry.reason}`,
+      age(entry.queuedAt, now),
+      printable(entry.message === null ? entry.title : `${entry.title} · ${entry.message}`),
+    ]),
+    output.width,
+  );
+}
+
+async function unqueue(context: CommandContext, name: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const entry = await sidecar.request(protocol.Unqueue, { session: name }, context.signal);
+  context.output.result(entry, sentence);
+}
+
+async function diff(context: CommandContext, name: string, options: { stat: boolean }): Promise<void> {
+  const sidecar = await context.sidecar();
+  const { text } = await sidecar.request(
+    protocol.Diff,
+    { session: name, stat: options.stat },
+    context.signal,
+  );
+  context.output.result({ text }, () => text);
+}
+
+function sentence(entry: QueueEntry): string {
+  const what = `${entry.session} "${printable(entry.title)}"`;
+  const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
+  if (entry.state === 'landed') return `${what} landed on ${where} as ${entry.landed?.slice(0, 10)}.`;
+  const paths = entry.paths.map((path) => `\n  ${printable(path)}`).join('');
+  return `${what} is ${entry.state}${entry.message === null ? '' : `: ${printable(entry.message)}`}${paths}`;
+}

@@ -1,0 +1,308 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { FairleadError } from '../../protocol/errors.ts';
+import * as protocol from '../../protocol/protocol.ts';
+import { PermissionMode, type Session, type Turn } from '../../protocol/session.ts';
+import type { CommandContext } from '../context.ts';
+import { age, dollars, type Output, printable, table } from '../output.ts';
+import type { Act } from '../program.ts';
+import { stateLabel } from '../state-label.ts';
+import { readPrompt } from '../stdin.ts';
+
+interface NewOptions {
+  title?: string;
+  base?: string;
+  agent?: string;
+  model?: string;
+  mode?: PermissionMode;
+  key?: string;
+  start: boolean;
+  bringChanges: boolean;
+}
+
+/** Commands about one session or all of them: made, seen, spoken to, put away. */
+export function addSessionCommands(program: Command, act: Act): void {
+  program
+    .command('new')
+    .description('start a session: a branch, a worktree and an agent in it')
+    .argument('[prompt]', 'what the agent shall do; "-" reads it from standard input')
+    .option('--title <title>', 'name of the session; by default the first line of the prompt')
+    .option('--base <ref>', 'branch to start from and to land on; by default the one that is checked out')
+    .option('--agent <agent>', 'agent definition to use')
+    .option('--model <model>', 'model of the agent')
+    .addOption(new Option('--mode <mode>', 'permission mode of the agent').choices(PermissionMode.options))
+    .option('--key <key>', 'a name of your own to find the session by')
+    .option('--bring-changes', 'copy the uncommitted changes of the main checkout into the worktree', false)
+    .option('--no-start', 'make branch and worktree, start no agent')
+    .action(act(newSession));
+
+  program
+    .command('ls')
+    .description('the fleet: every session, what needs you first')
+    .option('--all', 'archived sessions too', false)
+    .action(act(list));
+
+  program.command('show').description('one session').argument('<session>').action(act(show));
+
+  program
+    .command('send')
+    .description('send a prompt to a session; its agent is started again when it sleeps')
+    .argument('<session>')
+    .argument('<text>', '"-" reads it from standard input')
+    .action(act(send));
+
+  program
+    .command('answer')
+    .description('answer what an agent asks: allow, deny, or a text')
+    .argument('<session>')
+    .argument('<answer>', 'allow, deny, the label of an option, or a text')
+    .action(act(answer));
+
+  program
+    .command('interrupt')
+    .description('stop the turn that runs; the agent stays')
+    .argument('<session>')
+    .action(act(simple(protocol.Interrupt)));
+
+  program
+    .command('wait')
+    .description('wait until a session has got somewhere')
+    .argument('<session>')
+    .addOption(
+      new Option('--for <goal>', 'what to wait for').choices(protocol.WaitGoal.options).default('turn'),
+    )
+    .option('--timeout <seconds>', 'give up after so many seconds', seconds)
+    .action(act(wait));
+
+  program
+    .command('log')
+    .description('the conversation of a session, turn by turn')
+    .argument('<session>')
+    .option('--turns', 'one line for each turn', false)
+    .action(act(log));
+
+  program
+    .command('rename')
+    .description('give a session another title')
+    .argument('<session>')
+    .argument('<title>')
+    .action(act(rename));
+
+  program
+    .command('resume')
+    .description('start the agent of a sleeping session again, with its conversation')
+    .argument('<session>')
+    .action(act(simple(protocol.Resume)));
+
+  program
+    .command('stop')
+    .description('end the agent; branch, worktree and conversation stay')
+    .argument('<session>')
+    .action(act(simple(protocol.Stop)));
+
+  program
+    .command('archive')
+    .description('remove the worktree of a session; its branch and conversation stay')
+    .argument('<session>')
+    .action(act(simple(protocol.Archive)));
+}
+
+async function newSession(
+  context: CommandContext,
+  prompt: string | undefined,
+  options: NewOptions,
+): Promise<void> {
+  const { start, bringChanges, ...named } = options;
+  const sidecar = await context.sidecar();
+  const made = await sidecar.request(
+    protocol.NewSession,
+    {
+      folder: context.folder,
+      ...(prompt === undefined ? {} : { prompt: await readPrompt(prompt) }),
+      ...named,
+      start,
+      bringChanges,
+    },
+    context.signal,
+  );
+  context.output.result(made, ({ session }) => {
+    const lines = [
+      `${session.id}  ${session.title}`,
+      `branch ${session.branch} from ${session.base}`,
+      session.worktree,
+    ];
+    return lines.join('\n');
+  });
+  for (const note of made.notes) context.output.note(note);
+  if (made.leftBehind > 0) {
+    context.output.note(
+      `${made.leftBehind} uncommitted ${made.leftBehind === 1 ? 'change stays' : 'changes stay'} in the main checkout; --bring-changes copies them.`,
+    );
+  }
+}
+
+async function list(context: CommandContext, options: { all: boolean }): Promise<void> {
+  const sidecar = await context.sidecar();
+  const sessions = await sidecar.request(protocol.ListSessions, { archived: options.all });
+  context.output.result(sessions, (rows) =>
+    rows.length === 0
+      ? 'No session. Start one with: fairlead new "what the agent shall do"'
+      : fleetTable(rows, context.output, context.now()),
+  );
+}
+
+/** The fleet as people read it, in the order that it is given. */
+export function fleetTable(sessions: readonly Session[], output: Output, now: number): string {
+  return table(
+    ['SESSION', 'STATE', 'SINCE', 'TURNS', 'COST', 'BRANCH', 'TITLE'],
+    sessions.map((session) => [
+      session.id,
+      stateLabel(session, output),
+      age(session.since, now),
+      String(session.turns),
+      dollars(session.cost.ownUsd) + (session.cost.unpriced > 0 ? '+?' : ''),
+      session.branch,
+      printable(session.reason === null ? session.title : `${session.title} · ${session.reason.message}`),
+    ]),
+    output.width,
+  );
+}
+
+async function show(context: CommandContext, name: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const session = await sidecar.request(protocol.ShowSession, { session: name });
+  context.output.result(session, () => describe(session, context.output, context.now()));
+}
+
+function describe(session: Session, output: Output, now: number): string {
+  const rows: [string, string][] = [
+    ['session', session.id + (session.key === null ? '' : ` (${session.key})`)],
+    ['title', printable(session.title)],
+    ['state', `${stateLabel(session, output)} for ${age(session.since, now)}`],
+    ['repository', session.repo],
+    ['branch', `${session.branch}, from ${session.base}`],
+    ['worktree', session.worktree],
+    ['agent', [session.agent, session.model, session.mode].filter((part) => part !== null).join(', ')],
+    ['turns', String(session.turns)],
+    [
+      'cost',
+      `${dollars(session.cost.ownUsd)} own, ${dollars(session.cost.usd)} in all` +
+        (session.cost.unpriced > 0 ? `, ${session.cost.unpriced} requests unpriced` : ''),
+    ],
+  ];
+  if (session.reason !== null) {
+    rows.splice(3, 0, ['needs you', printable(session.reason.message)]);
+    if (session.reason.input !== undefined) {
+      rows.splice(4, 0, ['input', printable(JSON.stringify(session.reason.input))]);
+    }
+    if (session.reason.options !== undefined) {
+      rows.splice(5, 0, ['options', printable(session.reason.options.join(' · '))]);
+    }
+  }
+  return rows.map(([name, value]) => `${output.paint('dim', name.padEnd(11))}${value}`).join('\n');
+}
+
+async function send(context: CommandContext, name: string, text: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const sent = await sidecar.request(
+    protocol.SendPrompt,
+    { session: name, text: await readPrompt(text) },
+    context.signal,
+  );
+  context.output.result(sent, ({ confirmed, session }) =>
+    confirmed ? `${session.id} got the prompt.` : `${session.id} gets the prompt when its turn ends.`,
+  );
+}
+
+async function answer(context: CommandContext, name: string, text: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const session = await sidecar.request(protocol.Answer, { session: name, answer: text }, context.signal);
+  context.output.result(session, () => `${session.id} is ${session.state}.`);
+}
+
+interface WaitOptions {
+  for: protocol.WaitGoal;
+  timeout?: number;
+}
+
+async function wait(context: CommandContext, name: string, options: WaitOptions): Promise<void> {
+  const sidecar = await context.sidecar();
+  const { session, reached } = await sidecar.request(
+    protocol.Wait,
+    {
+      session: name,
+      goal: options.for,
+      ...(options.timeout === undefined ? {} : { timeoutSeconds: options.timeout }),
+    },
+    context.signal,
+  );
+  if (!reached) {
+    throw new FairleadError(
+      'wait.timed-out',
+      `${session.id} is ${session.state} after ${options.timeout} s.`,
+      {
+        hint: `Run \`fairlead show ${session.id}\` to see what it waits for.`,
+        data: session,
+      },
+    );
+  }
+  context.output.result(session, () => `${session.id} is ${session.state}.`);
+}
+
+async function log(context: CommandContext, name: string, options: { turns: boolean }): Promise<void> {
+  const sidecar = await context.sidecar();
+  const turns = await sidecar.request(protocol.Turns, { session: name });
+  context.output.result(turns, () =>
+    options.turns ? turnTable(turns, context) : conversation(turns, context.output),
+  );
+}
+
+function turnTable(turns: readonly Turn[], context: CommandContext): string {
+  return table(
+    ['TURN', 'OUTCOME', 'TOOK', 'COST', 'PROMPT'],
+    turns.map((turn) => [
+      String(turn.n),
+      turn.outcome,
+      age(turn.startedAt, turn.endedAt ?? context.now()),
+      dollars(turn.costUsd) + (turn.unpriced > 0 ? '+?' : ''),
+      printable(turn.prompt).replaceAll('\n', ' '),
+    ]),
+    context.output.width,
+  );
+}
+
+function conversation(turns: readonly Turn[], output: Output): string {
+  if (turns.length === 0) return 'No turn yet.';
+  return turns
+    .map((turn) => {
+      const head = output.paint('bold', `── Turn ${turn.n} · ${turn.outcome} · ${dollars(turn.costUsd)}`);
+      const prompt = printable(turn.prompt)
+        .split('\n')
+        .map((line) => `> ${line}`)
+        .join('\n');
+      return [head, prompt, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
+    })
+    .join('\n\n');
+}
+
+async function rename(context: CommandContext, name: string, title: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const session = await sidecar.request(protocol.Rename, { session: name, title });
+  context.output.result(session, () => `${session.id} is now "${printable(session.title)}".`);
+}
+
+/** A request that takes a session and answers with it. */
+type SessionRequest = typeof protocol.Interrupt;
+
+function simple(kind: SessionRequest) {
+  return async (context: CommandContext, name: string): Promise<void> => {
+    const sidecar = await context.sidecar();
+    const session = await sidecar.request(kind, { session: name }, context.signal);
+    context.output.result(session, () => `${session.id} is ${session.state}.`);
+  };
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('It is a number of seconds above 0.');
+  return value;
+}

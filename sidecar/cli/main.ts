@@ -1,0 +1,24 @@
+import { runCommandLine } from './program.ts';
+
+const interrupted = new AbortController();
+process.once('SIGINT', () => {
+  interrupted.abort();
+  // A second Ctrl-C ends at once, whatever is under way.
+  process.once('SIGINT', () => process.exit(130));
+});
+// A reader that has seen enough (`| head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+runCommandLine(process.argv.slice(2), {
+  folder: process.cwd(),
+  environment: process.env,
+  signal: interrupted.signal,
+}).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  },
+);

@@ -1,0 +1,127 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+import type { FairleadError } from '../protocol/errors.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Where a command writes: one JSON value (or one a line, for a stream) with `--json`, text for people without. */
+export class Output {
+  readonly json: boolean;
+  readonly #out: NodeJS.WriteStream;
+  readonly #err: NodeJS.WriteStream;
+
+  constructor(json: boolean, out = process.stdout, err = process.stderr) {
+    this.json = json;
+    this.#out = out;
+    this.#err = err;
+  }
+
+  /** The result of the command: `value` with `--json`, else what `text` makes of it. */
+  result<T>(value: T, text: (value: T) => string): void {
+    this.line(this.json ? JSON.stringify(value) : text(value));
+  }
+
+  line(text: string): void {
+    if (text !== '') this.#out.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+
+  /** Something the person should know beside the result; not part of what scripts read. */
+  note(text: string): void {
+    if (!this.json) this.#err.write(`${text}\n`);
+  }
+
+  error(error: FairleadError): void {
+    const { code, message, hint, data } = error;
+    if (this.json) {
+      this.#err.write(
+        `${JSON.stringify({ error: { code, message, hint: hint ?? null, ...(data === undefined ? {} : { data }) } })}\n`,
+      );
+      return;
+    }
+    this.#err.write(`${this.#paint('red', 'error:', this.#err)} ${printable(message)}\n`);
+    if (hint !== undefined)
+      this.#err.write(`${this.#paint('dim', 'hint:', this.#err)}  ${printable(hint)}\n`);
+  }
+
+  paint(style: Style, text: string): string {
+    return this.#paint(style, text, this.#out);
+  }
+
+  get width(): number {
+    return this.#out.isTTY ? this.#out.columns : Number.POSITIVE_INFINITY;
+  }
+
+  #paint(style: Style, text: string, stream: NodeJS.WriteStream): string {
+    return styleText(style, text, { stream, validateStream: true });
+  }
+}
+
+/** `text` without what a terminal would act on. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+}
+
+/** Rows under a header, in columns as wide as their widest cell; the last column is cut at `width`. */
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => visibleWidth(row[column] ?? ''))));
+  return all
+    .map((row) => {
+      const cells = row.map((cell, column) =>
+        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - visibleWidth(cell)),
+      );
+      return cut(cells.join('  '), width).trimEnd();
+    })
+    .join('\n');
+}
+
+const segmenter = new Intl.Segmenter();
+
+/** Terminal columns of `text`: wide East Asian characters and emoji count twice. Source: UAX #11, by script. */
+function visibleWidth(text: string): number {
+  let width = 0;
+  for (const { segment } of segmenter.segment(stripVTControlCharacters(text))) width += segmentWidth(segment);
+  return width;
+}
+
+function segmentWidth(segment: string): number {
+  return /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(
+    segment,
+  )
+    ? 2
+    : 1;
+}
+
+function cut(text: string, width: number): string {
+  if (visibleWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  // Styles are kept whole: a sequence is matched before its characters are counted.
+  for (const part of text.match(/\u001b\[[0-9;]*m|[^\u001b]/gsu) ?? []) {
+    if (part.startsWith('\u001b')) {
+      kept += part;
+      continue;
+    }
+    const columns = segmentWidth(part);
+    if (used + columns > width - 1) continue;
+    kept += part;
+    used += columns;
+  }
+  return `${kept}…`;
+}
+
+/** `3m`, `2h`, `5d`: how long ago, in the largest unit that fits. */
+export function age(since: number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - since) / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
+export function dollars(usd: number): string {
+  return usd !== 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+}

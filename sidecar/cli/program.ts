@@ -1,0 +1,91 @@
+import { Command, CommanderError } from 'commander';
+import { BUILD } from '../platform/build.ts';
+import { asFairleadError, FairleadError } from '../protocol/errors.ts';
+import { addCostCommands } from './commands/cost.ts';
+import { addLandingCommands } from './commands/landing.ts';
+import { addSessionCommands } from './commands/sessions.ts';
+import { addSidecarCommands } from './commands/sidecar.ts';
+import { addTerminalCommands } from './commands/terminals.ts';
+import type { CommandContext } from './context.ts';
+import { exitCodeOf } from './exit-code.ts';
+import { Output } from './output.ts';
+import { SidecarConnection } from './sidecar-connection.ts';
+
+/** Turns a command into an action of the program: gives it a context, closes what it opened, reports what it threw. */
+export type Act = <Args extends unknown[]>(
+  run: (context: CommandContext, ...args: Args) => Promise<void>,
+) => (this: Command, ...args: Args) => Promise<void>;
+
+export interface Surroundings {
+  folder: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  signal: AbortSignal;
+}
+
+/** Runs one command line (without `node` and the script); gives the exit code. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  // Known before parsing, so that wrong usage is told in the same form.
+  const output = new Output(args.includes('--json'));
+  let failure: FairleadError | undefined;
+
+  const act: Act = (run) =>
+    async function action(...args) {
+      const connections = new Set<SidecarConnection>();
+      const keep = (connection: SidecarConnection) => {
+        connections.add(connection);
+        return connection;
+      };
+      const context: CommandContext = {
+        ...surroundings,
+        output,
+        now: () => Date.now(),
+        sidecar: async () => keep(await SidecarConnection.open(surroundings, { start: true })),
+        runningSidecar: async () => {
+          const found = await SidecarConnection.open(surroundings, { start: false }).catch(ifNotRunning);
+          return found === undefined ? undefined : keep(found);
+        },
+      };
+      try {
+        await run(context, ...args);
+      } catch (error) {
+        failure = asFairleadError(error);
+      } finally {
+        for (const connection of connections) connection.close();
+      }
+    };
+
+  const program = new Command('fairlead')
+    .description('Run many Claude Code sessions side by side and land their work.')
+    .version(`${BUILD.version} (${BUILD.id})`)
+    .showHelpAfterError('Run `fairlead --help` or `fairlead COMMAND --help`.')
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => (output.json ? undefined : process.stderr.write(text)) });
+  addSessionCommands(program, act);
+  addLandingCommands(program, act);
+  addCostCommands(program, act);
+  addTerminalCommands(program, act);
+  addSidecarCommands(program, act);
+  for (const command of program.commands) {
+    command.option('--json', 'print JSON').exitOverride().copyInheritedSettings(program);
+  }
+
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode === 0 ? 0 : 2;
+    const usage = new FairleadError('usage', error.message.replace(/^error: /, ''), {
+      hint: 'Run `fairlead --help`.',
+    });
+    if (output.json) output.error(usage);
+    return exitCodeOf('usage');
+  }
+  if (failure === undefined) return Number(process.exitCode ?? 0);
+  output.error(failure);
+  return exitCodeOf(failure.code);
+}
+
+function ifNotRunning(error: unknown): undefined {
+  if (error instanceof FairleadError && error.code === 'daemon.not-running') return undefined;
+  throw error;
+}

@@ -1,0 +1,28 @@
+import type { DisplayState, Session } from '../protocol/session.ts';
+import type { Output } from './output.ts';
+
+const STYLE: Partial<Record<DisplayState, Parameters<Output['paint']>[0]>> = {
+  'needs-you': ['bold', 'yellow'],
+  working: 'cyan',
+  starting: 'cyan',
+  resolving: 'magenta',
+  finished: 'green',
+  landed: ['green', 'dim'],
+  queued: 'blue',
+  landing: 'blue',
+  sleeping: 'dim',
+  archived: 'dim',
+};
+
+/** The state as people read it: `needs you: permission`, `finished (interrupted)`. */
+export function stateLabel(session: Session, output: Output): string {
+  const style = STYLE[session.state];
+  const text = words(session);
+  return style === undefined ? text : output.paint(style, text);
+}
+
+function words(session: Session): string {
+  if (session.state === 'needs-you') return `needs you: ${session.reason?.kind ?? 'unknown'}`;
+  if (session.state === 'finished' && session.outcome === 'interrupted') return 'finished (interrupted)';
+  return session.state;
+}

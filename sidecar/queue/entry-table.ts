@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { Store } from '../platform/store.ts';
+import { EntryReason, EntryState, FINAL_ENTRY_STATES, LandMethod, LandTarget } from '../protocol/entry.ts';
+import { FairleadError } from '../protocol/errors.ts';
+
+const Flag = z.number().transform((value) => value !== 0);
+const Paths = z.string().transform((text): string[] => z.array(z.string()).parse(JSON.parse(text)));
+
+/** An entry of the merge queue as the store has it. */
+export const EntryRecord = z.object({
+  id: z.string(),
+  /** Grows with each entry: first in, first out within a priority. */
+  number: z.number(),
+  session: z.string(),
+  repository: z.string(),
+  branch: z.string(),
+  base: z.string(),
+  target: LandTarget,
+  remote: z.string().nullable(),
+  method: LandMethod,
+  check_command: z.string().nullable(),
+  with_local_commits: Flag,
+  priority: z.number(),
+  state: EntryState,
+  reason: EntryReason.nullable(),
+  message: z.string().nullable(),
+  paths: Paths,
+  head: z.string().nullable(),
+  tries: z.number(),
+  base_moved: z.number(),
+  cancel: Flag,
+  landed: z.string().nullable(),
+  queued_at: z.number(),
+  changed_at: z.number(),
+  ended_at: z.number().nullable(),
+  /** Not tried again before this time, milliseconds since the epoch. */
+  retry_at: z.number().nullable(),
+});
+export type EntryRecord = z.infer<typeof EntryRecord>;
+
+/** What was about to happen to the base, written down before it does. */
+export const LandingIntent = z.object({
+  entry: z.string(),
+  base_seen: z.string(),
+  head: z.string(),
+  tree: z.string(),
+  new_commit: z.string(),
+  /** State of the move of a checked-out folder, JSON. */
+  journal: z.string().nullable(),
+  created_at: z.number(),
+});
+export type LandingIntent = z.infer<typeof LandingIntent>;
+
+type EntryPatch = Partial<Omit<EntryRecord, 'id' | 'number' | 'session' | 'repository'>>;
+
+/** The land order, in the store. Every method is one transaction; none awaits. */
+export class EntryTable {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#store.transaction(work);
+  }
+
+  /**
+   * Puts an entry at the end of the land order.
+   * @throws FairleadError `land.already-queued`
+   */
+  add(entry: Omit<EntryRecord, 'number'>): EntryRecord {
+    return this.transaction(() => {
+      if (this.openOf(entry.session) !== undefined) {
+        throw new FairleadError('land.already-queued', 'The session is in the queue already.', {
+          hint: 'See `fairlead queue`; `fairlead unqueue SESSION` takes it out.',
+        });
+      }
+      this.#store.run(
+        `INSERT INTO queue_entry
+           (id, number, session, repository, branch, base, target, remote, method, check_command, with_local_commits,
+            priority, state, reason, message, paths, head, tries, base_moved, cancel, landed, queued_at, changed_at,
+            ended_at, retry_at)
+         SELECT :id, coalesce(max(number), 0) + 1, :session, :repository, :branch, :base, :target, :remote, :method,
+            :check_command, :with_local_commits, :priority, :state, :reason, :message, :paths, :head, :tries,
+            :base_moved, :cancel, :landed, :queued_at, :changed_at, :ended_at, :retry_at
+         FROM queue_entry`,
+        encode(entry),
+      );
+      return this.get(entry.id);
+    });
+  }
+
+  get(id: string): EntryRecord {
+    return EntryRecord.parse(this.#store.get('SELECT * FROM queue_entry WHERE id = :id', { id }));
+  }
+
+  update(id: string, patch: EntryPatch): void {
+    const row = encode(patch);
+    const assignments = Object.keys(row).map((name) => `${name} = :${name}`);
+    // An entry that has ended stays as it ended, whatever arrives late.
+    this.#store.run(`UPDATE queue_entry SET ${assignments.join(', ')} WHERE id = :id AND ended_at IS NULL`, {
+      ...row,
+      id,
+    });
+  }
+
+  /** Goes to the end of the land order. */
+  requeue(id: string): void {
+    this.#store.run(
+      'UPDATE queue_entry SET number = (SELECT max(number) + 1 FROM queue_entry) WHERE id = :id AND ended_at IS NULL',
+      { id },
+    );
+  }
+
+  /** Entries that have not ended, in land order. */
+  open(): EntryRecord[] {
+    return this.#store
+      .all('SELECT * FROM queue_entry WHERE ended_at IS NULL ORDER BY priority DESC, number')
+      .map((row) => EntryRecord.parse(row));
+  }
+
+  /** The newest ended entries, newest first. */
+  ended(limit: number): EntryRecord[] {
+    return this.#store
+      .all(
+        'SELECT * FROM queue_entry WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, number DESC LIMIT :limit',
+        {
+          limit,
+        },
+      )
+      .map((row) => EntryRecord.parse(row));
+  }
+
+  openOf(session: string): EntryRecord | undefined {
+    const row = this.#store.get('SELECT * FROM queue_entry WHERE session = :session AND ended_at IS NULL', {
+      session,
+    });
+    return row === undefined ? undefined : EntryRecord.parse(row);
+  }
+
+  lastOf(session: string): EntryRecord | undefined {
+    const row = this.#store.get(
+      'SELECT * FROM queue_entry WHERE session = :session ORDER BY number DESC LIMIT 1',
+      { session },
+    );
+    return row === undefined ? undefined : EntryRecord.parse(row);
+  }
+
+  /** Asks for the end of an entry. It wins until the intent to swap is stored. */
+  cancel(id: string): void {
+    this.#store.run('UPDATE queue_entry SET cancel = 1 WHERE id = :id AND ended_at IS NULL', { id });
+  }
+
+  // ── Intents ────────────────────────────────────────────────────────────────
+
+  /** Stores the intent to move the base; false when the entry was cancelled first or has ended. */
+  intend(intent: LandingIntent): boolean {
+    return this.transaction(() => {
+      const entry = this.get(intent.entry);
+      if (entry.cancel || entry.ended_at !== null) return false;
+      this.#store.run(
+        'INSERT INTO landing_intent VALUES (:entry, :base_seen, :head, :tree, :new_commit, :journal, :created_at)',
+        intent,
+      );
+      return true;
+    });
+  }
+
+  intent(entry: string): LandingIntent | undefined {
+    const row = this.#store.get('SELECT * FROM landing_intent WHERE entry = :entry', { entry });
+    return row === undefined ? undefined : LandingIntent.parse(row);
+  }
+
+  keepJournal(entry: string, journal: string): void {
+    this.#store.run('UPDATE landing_intent SET journal = :journal WHERE entry = :entry', { entry, journal });
+  }
+
+  dropIntent(entry: string): void {
+    this.#store.run('DELETE FROM landing_intent WHERE entry = :entry', { entry });
+  }
+
+  // ── Bases ──────────────────────────────────────────────────────────────────
+
+  /** Where the base was when a landing last looked; undefined before the first. */
+  baseSeen(repository: string, base: string, target: LandTarget): string | undefined {
+    const row = this.#store.get(
+      'SELECT commit_id FROM base_seen WHERE repository = :repository AND base = :base AND target = :target',
+      { repository, base, target },
+    );
+    return row === undefined ? undefined : String(row.commit_id);
+  }
+
+  keepBaseSeen(repository: string, base: string, target: LandTarget, commit: string): void {
+    this.#store.run(
+      `INSERT INTO base_seen VALUES (:repository, :base, :target, :commit)
+       ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id`,
+      { repository, base, target, commit },
+    );
+  }
+}
+
+export function hasEnded(state: EntryState): boolean {
+  return FINAL_ENTRY_STATES.includes(state);
+}
+
+function encode(entry: EntryPatch): Record<string, string | number | null> {
+  const row: Record<string, string | number | null> = {};
+  for (const [name, value] of Object.entries(entry)) {
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') row[name] = Number(value);
+    else if (Array.isArray(value)) row[name] = JSON.stringify(value);
+    else row[name] = value;
+  }
+  return row;
+}

@@ -1,0 +1,31 @@
+import { Git } from '../git/git.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import type { Paths } from '../platform/paths.ts';
+import type { FleetEvents } from './events.ts';
+import type { SessionTable } from './table.ts';
+
+/** What everything about sessions works with; made once, by the composition root. */
+export interface SessionContext {
+  table: SessionTable;
+  events: FleetEvents;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  paths: Paths;
+  /** The person's settings joined with those of the repository at `main`. Read anew each time: a person edits them. */
+  configFor(main: string): Config;
+  /** Variables that let git and ssh reach the person: askpass, agent. Laid over a session's environment. */
+  networkEnvironment(): Record<string, string>;
+}
+
+/** git as the session's person would run it, able to ask them. */
+export function gitOf(
+  context: SessionContext,
+  environment: Readonly<Record<string, string>>,
+  folder: string,
+): Git {
+  return new Git(folder, { environment: { ...environment, ...context.networkEnvironment() } });
+}

@@ -1,0 +1,49 @@
+import type { Cost, Facts, Session } from '../protocol/session.ts';
+import { display } from './display.ts';
+import type { SessionRecord } from './record.ts';
+
+/** What is known of a session beside its record. */
+export interface SessionSurroundings {
+  /** Main checkout, absolute. */
+  repo: string;
+  turns: number;
+  cost: Cost;
+  /** Entry of the merge queue that has not ended. */
+  queue: string | null;
+}
+
+export function factsOf(record: SessionRecord): Facts {
+  return { agent: record.agent_fact, landing: record.landing, life: record.life };
+}
+
+/** The session as clients get it. Pure. */
+export function sessionView(record: SessionRecord, surroundings: SessionSurroundings): Session {
+  const facts = factsOf(record);
+  const state = display(facts);
+  return {
+    id: record.id,
+    key: record.key,
+    title: record.title,
+    repo: surroundings.repo,
+    branch: record.branch,
+    base: record.base,
+    worktree: record.worktree,
+    agent: record.agent,
+    model: record.model,
+    mode: record.mode,
+    state,
+    reason: state === 'needs-you' ? record.reason : null,
+    since: record.since,
+    facts,
+    parent: record.parent,
+    forkTurn: record.fork_turn,
+    turns: surroundings.turns,
+    unread: record.unread,
+    createdAt: record.created_at,
+    outcome: record.outcome,
+    environment: { exec: null, ports: [], url: null },
+    overlap: [],
+    queue: surroundings.queue,
+    cost: surroundings.cost,
+  };
+}
