@@ -155,4 +155,48 @@ export const MIGRATIONS: readonly Migration[] = [
     message TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  CREATE TABLE transcript (
+    path TEXT PRIMARY KEY,
+    inode TEXT NOT NULL,
+    born INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    read_to INTEGER NOT NULL,
+    tail TEXT NOT NULL,
+    malformed INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE request (
+    id INTEGER PRIMARY KEY,
+    message TEXT NOT NULL,
+    request TEXT NOT NULL,
+    payer TEXT NOT NULL,
+    copied INTEGER NOT NULL,
+    born INTEGER NOT NULL,
+    side_chain INTEGER NOT NULL,
+    replayed INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    cwd TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    web_searches INTEGER NOT NULL,
+    speed TEXT NOT NULL,
+    geo TEXT NOT NULL,
+    nano INTEGER,
+    UNIQUE (message, request)
+  ) STRICT;
+  CREATE INDEX request_payer ON request (payer, at);
+
+  CREATE TABLE request_copy (
+    agent_session TEXT NOT NULL,
+    request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+    PRIMARY KEY (agent_session, request)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
