@@ -228,7 +228,10 @@ export const METHODS = {
   /** From here on events come on this connection; answers what is there, so that nothing falls in between. */
   subscribe: { params: z.object({}), result: z.object({ terminals: z.array(TerminalInfoSchema) }) },
   /** Ends the host when no terminal is alive, or with `force` in any case (SIGHUP to every program). */
-  shutdown: { params: z.object({ force: z.boolean().default(false) }), result: z.object({ ending: z.boolean() }) },
+  shutdown: {
+    params: z.object({ force: z.boolean().default(false) }),
+    result: z.object({ ending: z.boolean() }),
+  },
   ping: { params: z.object({}), result: z.object({}) },
 } as const satisfies Record<string, { params: z.ZodType; result: z.ZodType }>;
 

@@ -1,0 +1,129 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { z } from 'zod';
+import type { FrameSocket } from '../platform/frame-socket.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import {
+  errorOfFault,
+  type Frame,
+  FrameType,
+  type HostEvent,
+  HostEventSchema,
+  type HostHello,
+  METHODS,
+  type Method,
+  type ParamsOf,
+  parseJson,
+  ResponseSchema,
+  type ResultOf,
+  WireFaultSchema,
+} from '../protocol/ptywire.ts';
+import { greet } from './greeting.ts';
+
+export interface PtyHostClientEvents {
+  /** Only after `subscribe`. Events of a later wire version are left out. */
+  event: [event: HostEvent];
+  /** The connection ended, whoever ended it. Once; every open request fails with the same error. */
+  lost: [reason: FairleadError];
+}
+
+const AnyEvent = z.looseObject({ event: z.string() });
+
+interface Pending {
+  settle(result: unknown): void;
+  fail(error: FairleadError): void;
+}
+
+/** A control connection to a ptyhost. Connecting again after `lost` is the caller's decision. */
+export class PtyHostClient extends EventEmitter<PtyHostClientEvents> {
+  readonly host: HostHello;
+  readonly #frames: FrameSocket;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #lost: FairleadError | undefined;
+  /** What the host said was wrong before it ended the connection. */
+  #fault: FairleadError | undefined;
+
+  private constructor(frames: FrameSocket, host: HostHello) {
+    super();
+    this.#frames = frames;
+    this.host = host;
+    frames.listen(
+      (frame) => this.#onFrame(frame),
+      (reason) => this.#onClose(reason),
+    );
+  }
+
+  /**
+   * Says hello on a connected socket, which the client owns from here on.
+   * @param name name and version of this program, for the host's log
+   * @throws FairleadError `client.too-new`, `client.too-old`, `ptyhost.lost`, `ptyhost.protocol`
+   */
+  static async open(socket: Socket, name: string): Promise<PtyHostClient> {
+    const { frames, host } = await greet(socket, name);
+    return new PtyHostClient(frames, host);
+  }
+
+  /**
+   * Sends a request; `METHODS` in `protocol/ptywire.ts` says what each does.
+   * @throws FairleadError as the host answers; `ptyhost.lost` when the connection ends first, and then it is unknown
+   * whether the request was carried out
+   */
+  request<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, {
+        settle: (result) => {
+          const parsed = METHODS[method].result.safeParse(result);
+          if (parsed.success) resolve(parsed.data as ResultOf<M>);
+          else
+            reject(
+              new FairleadError('ptyhost.protocol', `The answer to ${method} has an unexpected shape.`, {
+                cause: parsed.error,
+              }),
+            );
+        },
+        fail: reject,
+      });
+      this.#frames.sendJson(FrameType.request, { id, method, params });
+    });
+  }
+
+  get lost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** Ends the connection. Terminals live on. */
+  close(): void {
+    this.#frames.end();
+  }
+
+  #onFrame({ type, payload }: Frame): void {
+    if (type === FrameType.response) {
+      const { id, result, error } = parseJson(ResponseSchema, payload);
+      const pending = this.#pending.get(id);
+      this.#pending.delete(id);
+      if (error === undefined) pending?.settle(result);
+      else pending?.fail(errorOfFault(error));
+    } else if (type === FrameType.event) {
+      const known = HostEventSchema.safeParse(parseJson(AnyEvent, payload));
+      if (known.success) this.emit('event', known.data);
+    } else if (type === FrameType.fault) {
+      this.#fault = errorOfFault(parseJson(WireFaultSchema, payload));
+    }
+  }
+
+  #onClose(reason: FairleadError | undefined): void {
+    this.#lost =
+      reason ??
+      this.#fault ??
+      new FairleadError('ptyhost.lost', 'The connection to the ptyhost ended.', {
+        hint: 'It is started again with the next session; sessions that ran in it can be resumed.',
+      });
+    for (const pending of this.#pending.values()) pending.fail(this.#lost);
+    this.#pending.clear();
+    this.emit('lost', this.#lost);
+  }
+}

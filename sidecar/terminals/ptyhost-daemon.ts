@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { connectOrStart } from '../platform/daemon-process.ts';
+import { cleanEnvironment, type Environment } from '../platform/environment.ts';
+import type { NodeRuntime } from '../platform/node-runtime.ts';
+import { type Paths, preparePaths } from '../platform/paths.ts';
+import { PtyHostClient } from './ptyhost-client.ts';
+
+export interface PtyHostDaemon {
+  paths: Paths;
+  /** The bundle folder that holds `ptyhost.js`. Asked for only when a start is due. */
+  bundle(): Promise<string>;
+  node(): Promise<NodeRuntime>;
+  environment: Environment;
+  /** Milliseconds without terminal and client after which the ptyhost ends. Default ten minutes. */
+  idleMs?: number;
+  /** Name and version of this program, for the host's log. */
+  client: string;
+}
+
+/**
+ * A control connection to the ptyhost of this home; starts one when there is none.
+ * @throws FairleadError `daemon.spawn-failed`, `home.read-only`, `home.socket-path-too-long`, `node.missing`,
+ * `client.too-new`, `client.too-old`
+ */
+export async function connectPtyHost(daemon: PtyHostDaemon): Promise<PtyHostClient> {
+  const { paths } = daemon;
+  preparePaths(paths);
+  const { socket } = await connectOrStart({
+    name: 'ptyhost',
+    socket: paths.ptyhostSocket,
+    lock: `${paths.ptyhostSocket}.lock`,
+    output: join(paths.logs, 'ptyhost.out'),
+    command: async () => {
+      const node = await daemon.node();
+      const idle = daemon.idleMs === undefined ? [] : ['--idle-ms', String(daemon.idleMs)];
+      return {
+        file: node.file,
+        args: [join(await daemon.bundle(), 'ptyhost.js'), '--home', paths.home, ...idle],
+        env: { ...cleanEnvironment(daemon.environment), ...node.env },
+      };
+    },
+  });
+  return await PtyHostClient.open(socket, daemon.client);
+}
