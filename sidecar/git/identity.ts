@@ -32,19 +32,19 @@ export function identityVariables(
   return {
     GIT_AUTHOR_NAME: author?.name ?? identity.author.name,
     GIT_AUTHOR_EMAIL: author?.email ?? identity.author.email,
-    GIT_AUTHOR_DATE: author?.date ?? date,
+    GIT_AUTHOR_DATE: author === undefined ? date : `@${author.date}`,
     GIT_COMMITTER_NAME: identity.committer.name,
     GIT_COMMITTER_EMAIL: identity.committer.email,
     GIT_COMMITTER_DATE: date,
   };
 }
 
-/** `1700000000 +0100`: seconds since the epoch and the local offset at that time. */
+/** `@1700000000 +0100`: seconds since the epoch (short numbers need the @) and the local offset at that time. */
 function rawDate(at: number): string {
   const minutes = -new Date(at).getTimezoneOffset();
   const sign = minutes < 0 ? '-' : '+';
   const hours = String(Math.floor(Math.abs(minutes) / 60)).padStart(2, '0');
-  return `${Math.floor(at / 1000)} ${sign}${hours}${String(Math.abs(minutes) % 60).padStart(2, '0')}`;
+  return `@${Math.floor(at / 1000)} ${sign}${hours}${String(Math.abs(minutes) % 60).padStart(2, '0')}`;
 }
 
 function personOf(output: GitOutput): Person {

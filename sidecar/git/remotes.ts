@@ -156,8 +156,13 @@ export function classifyPush(output: GitOutput, ref: string): PushOutcome {
   if (summary.startsWith('[rejected]')) return { kind: 'base-moved', text: summary };
   if (summary.startsWith('[remote rejected]')) {
     const reason = summary.slice('[remote rejected]'.length);
-    // The value changed between the greeting and the lock: lost the race on the other side.
+    // The value changed between the greeting and the lock; git then says so on stderr only.
+    const lostLater =
+      /^remote: .*cannot lock ref '(.*)': (is at \w+ but expected|reference already exists)/m.exec(
+        output.stderr,
+      )?.[1] === ref;
     if (
+      lostLater ||
       /but expected|incorrect old value|already exists|non-fast-forward|fetch first|stale info/.test(reason)
     ) {
       return { kind: 'base-moved', text: summary };

@@ -109,14 +109,22 @@ export async function discardWorktree(
   repository: Repository,
   made: { folder: string; branch: string; commit: string },
 ): Promise<void> {
-  const admin = registrationOf(repository.commonDir, made.folder);
-  await rm(made.folder, { recursive: true, force: true });
-  if (admin !== undefined) await removeRegistration(admin);
+  await discardFolder(repository, made.folder);
   await updateRef(
     repository.git,
     { ref: `refs/heads/${made.branch}`, to: undefined, from: made.commit },
     'discarded',
   );
+}
+
+/** Removes a worktree of ours with everything in it, and its registration, however far its making came. Idempotent. */
+export async function discardFolder(
+  repository: Pick<Repository, 'commonDir'>,
+  folder: string,
+): Promise<void> {
+  const admin = registrationOf(repository.commonDir, folder);
+  await rm(folder, { recursive: true, force: true });
+  if (admin !== undefined) await removeRegistration(admin);
 }
 
 /**
