@@ -133,7 +133,6 @@ export const MIGRATIONS: readonly Migration[] = [
     head TEXT NOT NULL,
     tree TEXT NOT NULL,
     new_commit TEXT NOT NULL,
-    journal TEXT,
     created_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
@@ -160,8 +159,6 @@ export const MIGRATIONS: readonly Migration[] = [
     path TEXT PRIMARY KEY,
     inode TEXT NOT NULL,
     born INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    modified INTEGER NOT NULL,
     read_to INTEGER NOT NULL,
     tail TEXT NOT NULL,
     malformed INTEGER NOT NULL
