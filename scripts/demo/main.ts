@@ -1,0 +1,167 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs, styleText } from 'node:util';
+import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import { prepareClaude } from '../../test/support/claude.ts';
+import { ScriptedModel } from '../../test/support/model/scripted-model.ts';
+import { makeDemoRepository } from './repository.ts';
+import tell from './stories.ts';
+import { TASKS } from './tasks.ts';
+
+/**
+ * The main job, live: three sessions start from prompts, one asks a permission and is answered, all land on `main`
+ * one after the other, and their cost is shown. Everything is real but the model's answers; with `--real` those too.
+ */
+const { values } = parseArgs({
+  options: { real: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+});
+
+const FAIRLEAD = join(import.meta.dirname, '../../dist/fairlead.js');
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'fairlead-demo-')));
+const repository = join(folder, 'harbour');
+mkdirSync(repository);
+
+/** How long one step of the demo may take, in milliseconds; a real model takes its time. */
+const STEP_MS = values.real ? 600_000 : 90_000;
+
+const model = values.real ? undefined : await ScriptedModel.start();
+const environment = demoEnvironment();
+let failed = false;
+try {
+  await play();
+} catch (error) {
+  failed = true;
+  console.error(
+    styleText('red', `\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`),
+  );
+} finally {
+  fairlead(['down', '--all'], { quiet: true });
+  await model?.stop();
+  if (!failed && !values.keep) rmSync(folder, { recursive: true, force: true });
+}
+if (failed) {
+  console.error(
+    `What it left is in ${folder}; the log: FAIRLEAD_HOME=${environment.FAIRLEAD_HOME} fairlead logs`,
+  );
+  process.exit(1);
+}
+console.log(
+  `\n${styleText('green', 'Three prompts became three landings on main.')} To go on in a repository of yours: ` +
+    'cd there and run `npx fairlead new "what the agent shall do"` (see README.md).',
+);
+
+function demoEnvironment(): Record<string, string> {
+  const home = { FAIRLEAD_HOME: join(folder, 'fairlead') };
+  if (model === undefined) {
+    return { ...(process.env as Record<string, string>), ...home };
+  }
+  tell(model);
+  const claude = prepareClaude({ home: join(folder, 'home'), modelUrl: model.url, trusted: [repository] });
+  return { ...claude.env, ...home };
+}
+
+async function play(): Promise<void> {
+  heading('A repository with one commit on main');
+  makeDemoRepository(repository);
+  console.log(repository);
+
+  heading('Three sessions, each on its own branch, in its own worktree');
+  fairlead(['up'], { quiet: true });
+  const events = followEvents();
+  for (const [key, prompt] of Object.entries(TASKS)) {
+    // Files may be edited; commands are asked about.
+    show(['new', prompt, '--key', key, '--mode', 'acceptEdits']);
+  }
+
+  heading('They work; one asks for a permission');
+  const asking = await until('a session asks', (sessions) =>
+    sessions.find(({ state, reason }) => state === 'needs-you' && reason?.kind === 'permission'),
+  );
+  show(['ls']);
+  show(['show', asking.id]);
+  show(['answer', asking.id, 'allow']);
+
+  heading('All have finished');
+  await until('all finish', (sessions) => {
+    for (const session of sessions) {
+      if (session.state === 'needs-you') fairlead(['answer', session.id, 'allow'], { quiet: true });
+    }
+    return sessions.every(({ state }) => state === 'finished') ? sessions[0] : undefined;
+  });
+  show(['ls']);
+
+  heading('They land on main, one after the other');
+  for (const key of Object.keys(TASKS)) show(['land', key, '--to', 'local', '--no-wait', '--yes']);
+  show(['queue']);
+  await until('all land', (sessions) =>
+    sessions.every(({ facts }) => facts.landing === 'landed') ? sessions[0] : undefined,
+  );
+  show(['queue', '--all']);
+  show(['ls']);
+  git('log', '--graph', '--format=%h %s (%an)', 'main');
+
+  heading('What it cost');
+  show(['cost']);
+  for (const key of Object.keys(TASKS)) show(['archive', key]);
+  events.stop();
+}
+
+function heading(text: string): void {
+  console.log(`\n${styleText('bold', `▌ ${text}`)}`);
+}
+
+/** Runs a command as a person would, showing what they would type and see. */
+function show(args: readonly string[]): void {
+  console.log(
+    styleText('dim', `$ fairlead ${args.map((word) => (/\s/.test(word) ? `'${word}'` : word)).join(' ')}`),
+  );
+  fairlead(args);
+}
+
+function fairlead(args: readonly string[], options: { quiet?: boolean } = {}): void {
+  const result = spawnSync(process.execPath, [FAIRLEAD, ...args], {
+    cwd: repository,
+    env: environment,
+    stdio: options.quiet ? 'ignore' : ['ignore', 'inherit', 'inherit'],
+    timeout: STEP_MS,
+  });
+  if (result.status !== 0 && !options.quiet)
+    throw new Error(`fairlead ${args[0]} ended with ${result.status}`);
+}
+
+function git(...args: string[]): void {
+  console.log(styleText('dim', `$ git ${args.join(' ')}`));
+  spawnSync('git', args, { cwd: repository, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+async function until(what: string, find: (sessions: Session[]) => Session | undefined): Promise<Session> {
+  const deadline = Date.now() + STEP_MS;
+  while (Date.now() < deadline) {
+    const { stdout } = spawnSync(process.execPath, [FAIRLEAD, 'ls', '--json'], {
+      cwd: repository,
+      env: environment,
+    });
+    const found = find(JSON.parse(stdout.toString('utf8')) as Session[]);
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`It took too long until ${what}.`);
+}
+
+/** Prints each change of the fleet as it happens. */
+function followEvents(): { stop(): void } {
+  const child = spawn(process.execPath, [FAIRLEAD, 'events', '--follow', '--json'], {
+    cwd: repository,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const { kind, session, message } = JSON.parse(line) as FleetEvent;
+    console.log(styleText('cyan', `  ${session}  ${kind === 'entry-changed' ? 'queue: ' : ''}${message}`));
+  });
+  return { stop: () => child.kill() };
+}

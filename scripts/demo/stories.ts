@@ -1,0 +1,70 @@
+import type { ScriptedModel } from '../../test/support/model/scripted-model.ts';
+import { prompt } from '../../test/support/model/story.ts';
+import { TASKS } from './tasks.ts';
+
+const LONGEST = [
+  '  longest() {',
+  '    let longest;',
+  '    for (const [name, length] of this.#boats) {',
+  '      if (longest === undefined || length > this.#boats.get(longest)) longest = name;',
+  '    }',
+  '    return longest;',
+  '  }',
+  '',
+  '  get count() {',
+].join('\n');
+
+const USAGE = [
+  '',
+  '## Usage',
+  '',
+  '```js',
+  "import { Harbour } from './src/harbour.js';",
+  '',
+  'const harbour = new Harbour();',
+  "harbour.enter('Aurora', 12);",
+  '```',
+  '',
+].join('\n');
+
+/** The model's part in the demo; everything else is real. */
+export default function tell(model: ScriptedModel): void {
+  model
+    .when(prompt(TASKS.longest))
+    .says('I look at the class first.')
+    .callsTool('Read', ({ cwd }) => ({ file_path: `${cwd}/src/harbour.js` }))
+    .usage({ input: 1_200, output: 60, cacheWrite5m: 14_000 })
+    .thenCallsTool('Edit', ({ cwd }) => ({
+      file_path: `${cwd}/src/harbour.js`,
+      old_string: '  get count() {',
+      new_string: LONGEST,
+    }))
+    .usage({ input: 300, output: 240, cacheRead: 14_000 })
+    .after(800)
+    .thenSays('longest() is there. I left it uncommitted for you to look at.')
+    .usage({ input: 200, output: 40, cacheRead: 15_000 });
+
+  model
+    .when(prompt(TASKS.readme))
+    .says('I write the section and commit it.')
+    .callsTool('Bash', () => ({
+      command: `cat >> README.md <<'END'\n${USAGE}END\ngit add README.md && git commit --quiet --message='Show how to use it'`,
+      description: 'Add the usage section and commit it',
+    }))
+    .usage({ input: 1_100, output: 180, cacheWrite5m: 14_000 })
+    .after(1_200)
+    .thenSays('The usage section is committed.')
+    .usage({ input: 250, output: 30, cacheRead: 14_500 });
+
+  model
+    .when(prompt(TASKS.changelog))
+    .says('A changelog it is.')
+    .callsTool('Write', ({ cwd }) => ({
+      file_path: `${cwd}/CHANGELOG.md`,
+      content: '# Changelog\n\n## 1.0.0\n\n- Counts the boats in a harbour\n',
+    }))
+    .usage({ input: 1_000, output: 90, cacheWrite5m: 14_000 })
+    .after(500)
+    .thenSays('CHANGELOG.md starts with 1.0.0.')
+    .usage({ input: 200, output: 25, cacheRead: 14_200 });
+}
