@@ -3,7 +3,6 @@ import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve as resolvePath } from 'node:path';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
-import { textOf } from './git.ts';
 import { operationInProgress } from './operation.ts';
 import { readRef, requireBranchName, resolveCommit, updateRef } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -207,6 +206,15 @@ export async function removeWorktree(repository: Repository, folder: string): Pr
   });
 }
 
+/**
+ * Whether the worktree could be removed: nothing in it is unsaved. One that is gone has nothing.
+ * @throws FairleadError `archive.unsaved` naming the paths
+ */
+export async function requireSaved(repository: Repository, folder: string): Promise<void> {
+  const admin = registrationOf(repository.commonDir, folder);
+  if (admin !== undefined && existsSync(folder)) await refuseUnsaved(repository, folder, admin);
+}
+
 /** @throws FairleadError `archive.unsaved` */
 async function refuseUnsaved(repository: Repository, folder: string, admin: string): Promise<void> {
   const git = repository.git.in(folder);
@@ -267,42 +275,63 @@ export async function repairWorktree(repository: Repository, folder: string): Pr
   await repository.git.run(['worktree', 'repair', folder]);
 }
 
-/**
- * Folders in which `branch` is checked out, or which are in the middle of rebasing or bisecting it (there `worktree
- * list` says detached). Moving the branch would pull it from under them.
- */
-export async function checkoutsOf(
-  repository: Repository,
-  branch: string,
-): Promise<{ folder: string; gitDir: string; busy: boolean }[]> {
-  const found: { folder: string; gitDir: string; busy: boolean }[] = [];
-  for (const worktree of await listWorktrees(repository.git)) {
-    if (worktree.bare || worktree.prunable !== undefined || !existsSync(worktree.path)) continue;
-    const output = await repository.git.in(worktree.path).attempt(['rev-parse', '--absolute-git-dir']);
-    if (output.exitCode !== 0) continue;
-    const gitDir = textOf(output);
-    const held = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START']
+/** A folder that moving a branch would pull the ground from under. */
+export interface Checkout {
+  folder: string;
+  /** Its private git folder. */
+  gitDir: string;
+  /** In the middle of rebasing or bisecting the branch; `git worktree list` says detached then. */
+  busy: boolean;
+  /** Registered, but not there: removed by hand, moved, or on a disk that is not mounted. */
+  missing: boolean;
+}
+
+/** Every folder that has `branch` checked out or is busy with it. */
+export async function checkoutsOf(repository: Repository, branch: string): Promise<Checkout[]> {
+  const gitDirs = registrations(repository.commonDir);
+  const found: Checkout[] = [];
+  const [main, ...linked] = await listWorktrees(repository.git);
+  const all = [
+    ...(main === undefined || repository.mainCheckout === undefined
+      ? []
+      : [{ ...main, path: repository.mainCheckout, gitDir: repository.commonDir }]),
+    ...linked.map((worktree) => ({
+      ...worktree,
+      gitDir: gitDirs.get(worktree.path) ?? registrationOf(repository.commonDir, worktree.path),
+    })),
+  ];
+  for (const { path, gitDir, branch: standsOn } of all) {
+    if (gitDir === undefined) continue;
+    const busy = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START']
       .map((name) => readOr(join(gitDir, name))?.replace(/^refs\/heads\//, ''))
       .includes(branch);
-    if (worktree.branch === branch || held) found.push({ folder: worktree.path, gitDir, busy: held });
+    if (standsOn === branch || busy) {
+      found.push({ folder: path, gitDir, busy, missing: !existsSync(join(path, '.git')) });
+    }
   }
   return found;
 }
 
+/** Folder → private git folder, as written down. */
+function registrations(commonDir: string): Map<string, string> {
+  const parent = join(commonDir, 'worktrees');
+  const names = existsSync(parent) ? readdirSync(parent) : [];
+  return new Map(
+    names.flatMap((name) => {
+      const admin = join(parent, name);
+      const dotGit = readOr(join(admin, 'gitdir'));
+      return dotGit === undefined ? [] : [[dirname(resolvePath(admin, dotGit)), admin]];
+    }),
+  );
+}
+
 /** The private git folder that git keeps for a worktree at `folder`, whether or not that still exists. */
 export function registrationOf(commonDir: string, folder: string): string | undefined {
-  const registrations = join(commonDir, 'worktrees');
   // The folder itself may be gone, or reached over a symbolic link.
-  const wanted = join(realpathOr(dirname(realpathOr(folder))), basename(folder), '.git');
-  const names = existsSync(registrations) ? readdirSync(registrations) : [];
-  return names
-    .map((name) => join(registrations, name))
-    .find((admin) => {
-      const dotGit = readOr(join(admin, 'gitdir'));
-      if (dotGit === undefined) return false;
-      const at = resolvePath(admin, dotGit);
-      return [wanted, join(folder, '.git'), join(realpathOr(folder), '.git')].includes(at);
-    });
+  const real = realpathOr(folder);
+  const names = [folder, real, join(realpathOr(dirname(real)), basename(folder))];
+  for (const [at, admin] of registrations(commonDir)) if (names.includes(at)) return admin;
+  return undefined;
 }
 
 /** Forgets one worktree; `git worktree prune` would forget those of others too. */

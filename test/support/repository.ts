@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -124,6 +125,7 @@ export class TestRepository implements Disposable {
         continue;
       }
       mkdirSync(dirname(file), { recursive: true });
+      if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) rmSync(file, { recursive: true });
       if (typeof content === 'string' || Buffer.isBuffer(content)) {
         writeFileSync(file, content);
       } else if ('link' in content) {

@@ -1,0 +1,151 @@
+import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { isIndexLocked, operationInProgress } from './operation.ts';
+import { isAncestor, updateRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { changesBetween, findObstacle, moveFolder } from './swap-folder.ts';
+import { beginSwapJournal, newSwapJournal, pendingSwap, type SwapJournal } from './swap-journal.ts';
+import { type RecoveryOptions, type RecoveryOutcome, recoverSwap } from './swap-recovery.ts';
+import { type FolderRefusal, moveTogether, type OnStep, type SwapOutcome } from './swap-together.ts';
+import { type Checkout, checkoutsOf } from './worktrees.ts';
+
+export interface SwapRequest {
+  /** Short name of the local branch. */
+  branch: string;
+  /** Full id of the value seen. */
+  from: string;
+  /** Full id of a descendant of it. */
+  to: string;
+  /** For the reflog. */
+  message: string;
+}
+
+/** One swap a branch at a time in this process; the journal keeps other processes out. */
+const running = new Map<string, Promise<unknown>>();
+
+/**
+ * Moves a local branch forward by an exact swap on the value seen. A folder that has it checked out moves with it or,
+ * when it would lose something, neither moves.
+ * @throws FairleadError `internal` when `to` does not descend from `from`
+ */
+export function swapBase(
+  repository: Repository,
+  request: SwapRequest,
+  onStep: OnStep = () => {},
+): Promise<SwapOutcome> {
+  return oneAtATime(repository, request.branch, async () => {
+    if (!(await isAncestor(repository.git, request.from, request.to))) {
+      throw new FairleadError('internal', `Moving ${request.branch} to ${request.to} would rewind it.`);
+    }
+    try {
+      return await swap(repository, request, onStep);
+    } catch (error) {
+      return { kind: 'infrastructure', text: messageOf(error) };
+    }
+  });
+}
+
+/** Ends the swap of a branch that was cut off; undefined when there is none. Idempotent. */
+export function recoverBase(
+  repository: Repository,
+  branch: string,
+  options: RecoveryOptions = {},
+): Promise<RecoveryOutcome | undefined> {
+  return oneAtATime(repository, branch, async () => {
+    const journal = pendingSwap(repository, branch);
+    return journal === undefined ? undefined : recoverSwap(repository, journal, options);
+  });
+}
+
+async function swap(repository: Repository, request: SwapRequest, onStep: OnStep): Promise<SwapOutcome> {
+  const pending = pendingSwap(repository, request.branch);
+  if (pending !== undefined) {
+    const stopped = afterRecovery(pending, await recoverSwap(repository, pending));
+    if (stopped !== undefined) return stopped;
+  }
+  const checkouts = await checkoutsOf(repository, request.branch);
+  const [checkout] = checkouts;
+  if (checkout === undefined) return moveAlone(repository, request, onStep);
+  const refusal = refusalOf(checkouts, checkout);
+  if (refusal !== undefined)
+    return { kind: 'folder-refuses', folder: checkout.folder, paths: [], ...refusal };
+  const journal = newSwapJournal({ ...request, folder: checkout.folder, gitDir: checkout.gitDir });
+  if (!beginSwapJournal(repository, journal)) {
+    return { kind: 'infrastructure', text: `Another sidecar is landing on ${request.branch}.` };
+  }
+  await onStep('begun');
+  return moveTogether(repository, journal, onStep);
+}
+
+/** A branch that is checked out nowhere. */
+async function moveAlone(
+  repository: Repository,
+  { branch, from, to, message }: SwapRequest,
+  onStep: OnStep,
+): Promise<SwapOutcome> {
+  const { git } = repository;
+  const outcome = await updateRef(git, { ref: `refs/heads/${branch}`, from, to }, message);
+  if (outcome.kind === 'lost') return { kind: 'base-moved', now: outcome.now };
+  await onStep('branch-moved');
+  // A folder may have switched to the branch between the look and the move; its files are those of `from` then.
+  for (const checkout of await checkoutsOf(repository, branch)) {
+    if (checkout.missing || checkout.busy) continue;
+    const here = git.in(checkout.folder);
+    const changes = await changesBetween(git, from, to);
+    const behind = await here.attempt(['diff-index', '--cached', '--quiet', from]);
+    if (behind.exitCode !== 0) continue;
+    const { obstacle } = await findObstacle(here, changes, 'new');
+    if (obstacle === undefined) await moveFolder(here, from, to, {});
+  }
+  await onStep('ended');
+  return { kind: 'moved', folder: undefined };
+}
+
+function refusalOf(
+  checkouts: readonly Checkout[],
+  checkout: Checkout,
+): { why: FolderRefusal; text: string } | undefined {
+  const { folder, gitDir } = checkout;
+  if (checkouts.length > 1) {
+    const folders = checkouts.map((each) => each.folder).join(', ');
+    return { why: 'several', text: `The branch is checked out in several folders: ${folders}` };
+  }
+  if (checkout.missing) {
+    return {
+      why: 'missing',
+      text: `${folder} has the branch checked out but is not there: git worktree prune`,
+    };
+  }
+  const operation = operationInProgress(gitDir);
+  if (operation !== undefined) return { why: 'operation', text: `A ${operation} is open in ${folder}.` };
+  if (isIndexLocked(gitDir)) return { why: 'locked', text: `Another git is at work in ${folder}.` };
+  return undefined;
+}
+
+/** What the recovery of an earlier swap means for the next; undefined: go on. */
+function afterRecovery(pending: SwapJournal, recovery: RecoveryOutcome): SwapOutcome | undefined {
+  if (recovery.kind === 'busy') return { kind: 'infrastructure', text: recovery.text };
+  if (recovery.kind !== 'blocked') return undefined;
+  return {
+    kind: 'folder-refuses',
+    folder: pending.folder,
+    why: 'changes',
+    paths: recovery.paths,
+    text: recovery.text,
+  };
+}
+
+async function oneAtATime<Result>(
+  repository: Repository,
+  branch: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const key = `${repository.commonDir}\0${branch}`;
+  const before = running.get(key) ?? Promise.resolve();
+  const mine = before.then(run, run);
+  running.set(key, mine);
+  try {
+    return await mine;
+  } finally {
+    if (running.get(key) === mine) running.delete(key);
+  }
+}
