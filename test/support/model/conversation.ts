@@ -46,6 +46,10 @@ export interface Conversation {
 /** Text that the CLI adds to a user message and that nobody typed. */
 const NOT_TYPED = /^\s*(<system-reminder>|\[Request interrupted by user|<local-command-|<command-name>)/;
 
+/** How the CLI hands on what the person sent while the model was at work. */
+const SENT_MEANWHILE =
+  /^The user sent a new message while you were working:\n([\s\S]*?)\n\nThis is how Claude Code surfaces/;
+
 export function readConversation(body: MessagesBody, sessionId: string | undefined): Conversation {
   const prompts: string[] = [];
   let replies = 0;
@@ -60,7 +64,9 @@ export function readConversation(body: MessagesBody, sessionId: string | undefin
         const result = ToolResultBlock.safeParse(block);
         if (result.success) toolResults.push(readToolResult(result.data));
       }
-      const typed = textsOf(blocks).filter((text) => !NOT_TYPED.test(text));
+      const typed = textsOf(blocks)
+        .filter((text) => !NOT_TYPED.test(text))
+        .map((text) => SENT_MEANWHILE.exec(text)?.[1] ?? text);
       if (typed.length > 0) {
         prompts.push(typed.join('\n'));
         replies = 0;

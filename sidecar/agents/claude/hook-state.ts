@@ -1,0 +1,258 @@
+import type { HookEvent } from './hook-event.ts';
+
+/** A tool call that waits for a person, by what the hooks told. */
+export interface BlockedCall {
+  /** Subagent that asked; null for the session's own agent. */
+  agentId: string | null;
+  tool: string;
+  input: unknown;
+  /** Of the tool call that the request was paired with; null when its PreToolUse never came. */
+  toolUseId: string | null;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** A prompt that is being worked on. */
+export interface OpenTurn {
+  at: number;
+  promptId: string | null;
+  /** Null when the turn is known only from what happened in it. */
+  prompt: string | null;
+  /** The last thing that the session's own agent did in it. */
+  lastEventAt: number;
+}
+
+export type TurnEnd = 'done' | 'failed' | 'interrupted';
+
+/** What the hooks of a session told, folded. Plain data. */
+export interface HookState {
+  /** Conversations of the session in order; `/clear`, `/resume` and forks add to them. */
+  agentSessions: string[];
+  /** When the conversation at hand began or went on; null before the first SessionStart. */
+  startedAt: number | null;
+  turn: OpenTurn | null;
+  /** How the last turn of this conversation ended. */
+  last: { outcome: TurnEnd; at: number; promptId: string | null; message: string | null } | null;
+  /** Tasks and crons that go on after the last Stop and wake the agent by themselves. */
+  background: number;
+  blocked: BlockedCall[];
+  /** The API error that ended the last turn. */
+  error: { kind: string; message: string; at: number } | null;
+  /** The CLI said that it ends. */
+  ended: { at: number; reason: string } | null;
+  /** Milliseconds since the epoch of the newest event; null without any. */
+  lastEventAt: number | null;
+}
+
+interface PendingCall {
+  agentId: string | null;
+  tool: string;
+  inputKey: string;
+  toolUseId: string | null;
+}
+
+interface Fold extends HookState {
+  pending: PendingCall[];
+}
+
+/** Calls that have neither result nor denial are forgotten beyond this number, oldest first. */
+const MAX_PENDING = 256;
+
+/**
+ * What a session's hook events mean together. Order and repetition of the argument do not matter: events are
+ * sorted by the time at which they were written, and doubled ones are taken once. Events may be missing at any
+ * place; what they would have told is then inferred from the next ones. Pure.
+ */
+export function foldHookEvents(events: readonly HookEvent[]): HookState {
+  const sorted = [...new Map(events.map((event) => [event.name, event])).values()].sort((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
+  const fold: Fold = {
+    agentSessions: [],
+    startedAt: null,
+    turn: null,
+    last: null,
+    background: 0,
+    blocked: [],
+    error: null,
+    ended: null,
+    lastEventAt: null,
+    pending: [],
+  };
+  for (const event of sorted) step(fold, event);
+  const { pending: _, ...state } = fold;
+  return state;
+}
+
+function step(state: Fold, event: HookEvent): void {
+  state.lastEventAt = event.at;
+  const agentId = event.agentId ?? null;
+  const own = agentId === null;
+  switch (event.event) {
+    case 'SessionStart':
+      startSession(state, event);
+      break;
+    case 'SessionEnd':
+      // `/clear` and `/resume` end one conversation and start the next, in either order of the files.
+      if (event.agentSessionId !== state.agentSessions.at(-1)) break;
+      state.ended = { at: event.at, reason: event.endReason ?? 'other' };
+      release(state, () => true);
+      endTurn(state, 'interrupted', event);
+      break;
+    case 'UserPromptSubmit':
+      if (own) takePrompt(state, event);
+      break;
+    case 'PreToolUse':
+      touchTurn(state, event);
+      state.pending.push({
+        agentId,
+        tool: event.toolName ?? '',
+        inputKey: keyOf(event.toolInput),
+        toolUseId: event.toolUseId ?? null,
+      });
+      if (state.pending.length > MAX_PENDING) state.pending.shift();
+      break;
+    case 'PermissionRequest':
+      touchTurn(state, event);
+      block(state, event);
+      break;
+    case 'PostToolUse':
+    case 'PostToolUseFailure':
+    case 'PermissionDenied':
+      touchTurn(state, event);
+      finishCall(state, event);
+      break;
+    case 'Stop':
+      release(state, (call) => call.agentId === agentId);
+      if (!own) break;
+      state.error = null;
+      state.background = event.backgroundTasks ?? 0;
+      endTurn(state, 'done', event);
+      break;
+    case 'StopFailure':
+      release(state, (call) => call.agentId === agentId);
+      if (!own) break;
+      state.error = {
+        kind: event.error ?? 'unknown',
+        message: event.lastMessage ?? event.message ?? 'The API refused the request.',
+        at: event.at,
+      };
+      state.background = 0;
+      endTurn(state, 'failed', event);
+      break;
+    case 'SubagentStop':
+      if (!own) release(state, (call) => call.agentId === agentId);
+      break;
+    default:
+      // Notification comes seconds late or never; anything else is of a newer CLI.
+      break;
+  }
+}
+
+function startSession(state: Fold, event: HookEvent): void {
+  noteSession(state, event.agentSessionId);
+  state.ended = null;
+  state.startedAt = event.at;
+  // Compaction starts the session anew in the middle of a turn, which goes on.
+  if (event.source === 'compact') return;
+  endTurn(state, 'interrupted', event);
+  release(state, () => true);
+  state.background = 0;
+  state.error = null;
+  if (event.source === 'clear') state.last = null;
+}
+
+function takePrompt(state: Fold, event: HookEvent): void {
+  noteSession(state, event.agentSessionId);
+  release(state, (call) => call.agentId === null);
+  state.error = null;
+  state.background = 0;
+  state.ended = null;
+  const promptId = event.promptId ?? null;
+  if (state.turn !== null && promptId !== null && state.turn.promptId === promptId) {
+    // Sent while the agent was at work: it steers the turn that runs.
+    state.turn.lastEventAt = event.at;
+    state.turn.prompt ??= event.prompt ?? null;
+    return;
+  }
+  endTurn(state, 'interrupted', event);
+  state.turn = { at: event.at, promptId, prompt: event.prompt ?? null, lastEventAt: event.at };
+}
+
+/** How turns of another conversation ended says nothing about this one. */
+function noteSession(state: Fold, id: string): void {
+  if (state.agentSessions.at(-1) === id) return;
+  state.agentSessions.push(id);
+  state.last = null;
+}
+
+/** A tool of the session's own agent proves a turn: its prompt was missed, or a Stop hook made the agent go on. */
+function touchTurn(state: Fold, event: HookEvent): void {
+  if (event.agentId !== undefined) return;
+  state.turn ??= { at: event.at, promptId: event.promptId ?? null, prompt: null, lastEventAt: event.at };
+  state.turn.lastEventAt = event.at;
+}
+
+/** Ends the open turn; a Stop also ends one whose beginning was missed. */
+function endTurn(state: Fold, outcome: TurnEnd, event: HookEvent): void {
+  if (state.turn === null && outcome === 'interrupted') return;
+  state.last = {
+    outcome,
+    at: event.at,
+    promptId: state.turn?.promptId ?? event.promptId ?? null,
+    message: outcome === 'interrupted' ? null : (event.lastMessage ?? null),
+  };
+  state.turn = null;
+}
+
+function block(state: Fold, event: HookEvent): void {
+  const agentId = event.agentId ?? null;
+  const tool = event.toolName ?? '';
+  const inputKey = keyOf(event.toolInput);
+  const taken = new Set(state.blocked.map((call) => call.toolUseId));
+  const pair = state.pending.find(
+    (call) =>
+      call.agentId === agentId &&
+      call.tool === tool &&
+      call.inputKey === inputKey &&
+      (call.toolUseId === null || !taken.has(call.toolUseId)),
+  );
+  state.blocked.push({
+    agentId,
+    tool,
+    input: event.toolInput,
+    toolUseId: pair?.toolUseId ?? null,
+    at: event.at,
+  });
+}
+
+/** The end of one call of one agent. Not of others: agents of a session ask in parallel. */
+function finishCall(state: Fold, event: HookEvent): void {
+  const agentId = event.agentId ?? null;
+  const tool = event.toolName ?? '';
+  const sameCall = (call: { agentId: string | null; tool: string; toolUseId: string | null }) =>
+    call.agentId === agentId &&
+    (call.toolUseId !== null && event.toolUseId !== undefined
+      ? call.toolUseId === event.toolUseId
+      : call.tool === tool);
+  const pending = state.pending.findIndex(sameCall);
+  if (pending !== -1) state.pending.splice(pending, 1);
+  const blocked = state.blocked.findIndex(sameCall);
+  if (blocked !== -1) state.blocked.splice(blocked, 1);
+}
+
+function release(state: Fold, which: (call: { agentId: string | null }) => boolean): void {
+  state.blocked = state.blocked.filter((call) => !which(call));
+  state.pending = state.pending.filter((call) => !which(call));
+}
+
+/** The same for inputs that are equal as JSON, whatever the order of their members. */
+function keyOf(input: unknown): string {
+  return (
+    JSON.stringify(input, (_, value: unknown) =>
+      value !== null && typeof value === 'object' && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+        : value,
+    ) ?? 'undefined'
+  );
+}

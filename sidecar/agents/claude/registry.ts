@@ -1,0 +1,89 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/** What the CLI says of one of its interactive processes in `<config dir>/sessions/<pid>.json`. */
+export interface RegistryEntry {
+  pid: number;
+  agentSessionId: string;
+  /** `idle`, `busy`, `waiting`, `shell` (idle with background work), or one that a newer CLI made up; null at first. */
+  status: string | null;
+  /** Of `waiting`: `permission prompt`, `input needed`, `dialog open`, `sandbox request`, … */
+  waitingFor: string | null;
+  /** When `status` began, milliseconds since the epoch. */
+  statusAt: number;
+  startedAt: number;
+}
+
+const MAX_BYTES = 64 * 1024;
+
+const Entry = z.looseObject({
+  pid: z.int().positive(),
+  sessionId: z.string(),
+  kind: z.string().optional(),
+  status: z.string().nullish().catch(null),
+  waitingFor: z.string().nullish().catch(null),
+  statusUpdatedAt: z.number().nullish().catch(null),
+  updatedAt: z.number().nullish().catch(null),
+  startedAt: z.number().nullish().catch(null),
+});
+
+/**
+ * The entry of the process that has the conversation open. `alive` says whether a process exists: the file of one
+ * that was killed stays, and its id may come round. Of several the one that started last. Undefined when there is
+ * none, which is also so for a CLI that keeps no registry.
+ */
+export function readRegistry(
+  configDir: string,
+  agentSessionId: string,
+  alive: (pid: number) => boolean,
+): RegistryEntry | undefined {
+  const folder = join(configDir, 'sessions');
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+  let found: RegistryEntry | undefined;
+  for (const name of names) {
+    // The `.key` files beside them hold secrets.
+    if (!/^\d+\.json$/.test(name)) continue;
+    const entry = readEntry(join(folder, name));
+    if (entry === undefined || entry.agentSessionId !== agentSessionId || !alive(entry.pid)) continue;
+    if (found === undefined || entry.startedAt > found.startedAt) found = entry;
+  }
+  return found;
+}
+
+/** Undefined for a file that goes away, is being written, or is no entry of an interactive process. */
+function readEntry(path: string): RegistryEntry | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.size > MAX_BYTES) return undefined;
+    const { pid, sessionId, kind, status, waitingFor, statusUpdatedAt, updatedAt, startedAt } = Entry.parse(
+      JSON.parse(readFileSync(fd, 'utf8')),
+    );
+    if (kind !== undefined && kind !== 'interactive') return undefined;
+    return {
+      pid,
+      agentSessionId: sessionId,
+      status: status ?? null,
+      waitingFor: waitingFor ?? null,
+      statusAt: statusUpdatedAt ?? updatedAt ?? stat.mtimeMs,
+      startedAt: startedAt ?? 0,
+    };
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
