@@ -32,7 +32,12 @@ export class Client {
   readonly #gone = new AbortController();
   #info: ClientInfo | undefined;
 
-  constructor(socket: Socket, handlers: Handlers, self: () => SidecarInfo, log: Log) {
+  constructor(
+    socket: Socket,
+    handlers: Handlers,
+    host: { info(): SidecarInfo; introduced(client: Client): void },
+    log: Log,
+  ) {
     this.#socket = socket;
     this.#log = log;
     this.#connection = createMessageConnection(
@@ -49,7 +54,8 @@ export class Client {
     });
     this.#connection.onRequest(Initialize.method, (params: unknown) => {
       this.#info = parse(Initialize.params, params).initializationOptions;
-      return { capabilities: {}, fairlead: self() };
+      host.introduced(this);
+      return { capabilities: {}, fairlead: host.info() };
     });
     for (const [method, handler] of handlers) {
       this.#connection.onRequest(method, (params: unknown, token) => {

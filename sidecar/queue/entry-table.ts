@@ -45,8 +45,6 @@ export const LandingIntent = z.object({
   head: z.string(),
   tree: z.string(),
   new_commit: z.string(),
-  /** State of the move of a checked-out folder, JSON. */
-  journal: z.string().nullable(),
   created_at: z.number(),
 });
 export type LandingIntent = z.infer<typeof LandingIntent>;
@@ -160,7 +158,7 @@ export class EntryTable {
       const entry = this.get(intent.entry);
       if (entry.cancel || entry.ended_at !== null) return false;
       this.#store.run(
-        'INSERT INTO landing_intent VALUES (:entry, :base_seen, :head, :tree, :new_commit, :journal, :created_at)',
+        'INSERT INTO landing_intent VALUES (:entry, :base_seen, :head, :tree, :new_commit, :created_at)',
         intent,
       );
       return true;
@@ -170,10 +168,6 @@ export class EntryTable {
   intent(entry: string): LandingIntent | undefined {
     const row = this.#store.get('SELECT * FROM landing_intent WHERE entry = :entry', { entry });
     return row === undefined ? undefined : LandingIntent.parse(row);
-  }
-
-  keepJournal(entry: string, journal: string): void {
-    this.#store.run('UPDATE landing_intent SET journal = :journal WHERE entry = :entry', { entry, journal });
   }
 
   dropIntent(entry: string): void {

@@ -52,6 +52,18 @@ export class SessionTable {
     return Object.fromEntries(JSON.parse(String(row?.variables ?? '[]')) as [string, string][]);
   }
 
+  /** Whether the machine was started anew since the last call, which notes `boot`. False at the very first. */
+  bootChanged(boot: string): boolean {
+    return this.transaction(() => {
+      const before = this.#store.get("SELECT value FROM meta WHERE name = 'boot'");
+      this.#store.run(
+        "INSERT INTO meta VALUES ('boot', :boot) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        { boot },
+      );
+      return before !== undefined && before.value !== boot;
+    });
+  }
+
   // ── Sessions ───────────────────────────────────────────────────────────────
 
   insert(record: SessionRecord): void {

@@ -1,0 +1,78 @@
+import { connect } from 'node:net';
+import { type Command, Option } from 'commander';
+import { BUILD } from '../../platform/build.ts';
+import { FairleadError } from '../../protocol/errors.ts';
+import * as protocol from '../../protocol/protocol.ts';
+import { Attachment } from '../../terminals/attachment.ts';
+import type { CommandContext } from '../context.ts';
+import type { Act } from '../program.ts';
+import { holdTerminal } from '../raw-terminal.ts';
+
+/** Commands that speak bytes, and the one that git and ssh call. */
+export function addTerminalCommands(program: Command, act: Act): void {
+  program
+    .command('attach')
+    .description('show the terminal of a session; Ctrl-\\ leaves it, the agent goes on')
+    .argument('<session>')
+    .addOption(new Option('--pane <pane>', 'which terminal').choices(protocol.Pane.options).default('agent'))
+    .action(act(attach));
+  program.command('askpass', { hidden: true }).argument('<question>').action(act(askpass));
+}
+
+/** Ctrl-\ : a key that agents and shells do not use. */
+const LEAVE = 0x1c;
+
+async function attach(
+  context: CommandContext,
+  name: string,
+  options: { pane: protocol.Pane },
+): Promise<void> {
+  if (process.stdin.isTTY !== true || process.stdout.isTTY !== true) {
+    throw new FairleadError('usage', 'attach needs a terminal.', {
+      hint: 'Run it in a terminal, or use `fairlead log` to read the conversation.',
+    });
+  }
+  const sidecar = await context.sidecar();
+  const { socket, ticket } = await sidecar.request(protocol.Attach, { session: name, pane: options.pane });
+  // From here on the bytes take their own way: the sidecar may come and go.
+  sidecar.close();
+  const size = () => ({ cols: process.stdout.columns, rows: process.stdout.rows });
+  const attachment = await Attachment.open(connect(socket), ticket, {
+    client: `fairlead attach ${BUILD.version}`,
+    size: size(),
+    manualAck: true,
+  });
+  const screen = holdTerminal(process.stdin, process.stdout);
+  const write = (bytes: Buffer, position: number) =>
+    process.stdout.write(bytes, () => attachment.processed(position + bytes.length));
+  attachment.on('snapshot', (snapshot) => {
+    screen.reset();
+    process.stdout.write(snapshot.bytes, () => attachment.processed(snapshot.position));
+  });
+  attachment.on('data', write);
+  process.stdout.on('resize', () => attachment.resize(size()));
+  process.stdin.on('data', (keys: Buffer) => {
+    const at = keys.indexOf(LEAVE);
+    if (at < 0) return attachment.write(keys);
+    attachment.write(keys.subarray(0, at));
+    attachment.detach();
+    attachment.emit('lost', new FairleadError('cancelled', 'Left.'));
+    return undefined;
+  });
+  const how = await new Promise<string>((resolve, reject) => {
+    attachment.once('exit', ({ exitCode, signal }) => resolve(`ended (${signal ?? `exit ${exitCode}`})`));
+    attachment.once('lost', (reason) =>
+      reason.code === 'cancelled' ? resolve('left; the agent goes on') : reject(reason),
+    );
+  }).finally(() => screen.release());
+  context.output.note(`[${how}]`);
+}
+
+async function askpass(context: CommandContext, question: string): Promise<void> {
+  const sidecar = await context.runningSidecar();
+  const token = context.environment.FAIRLEAD_ASKPASS_TOKEN ?? '';
+  const answer =
+    sidecar === undefined ? null : (await sidecar.request(protocol.Askpass, { question, token })).answer;
+  if (answer === null) throw new FairleadError('cancelled', 'Nobody answered.');
+  process.stdout.write(`${answer}\n`);
+}

@@ -1,0 +1,28 @@
+import type { ReadStream, WriteStream } from 'node:tty';
+
+/** Ends every mode that a program may have set: alternate screen, mouse, bracketed paste, keypad, styles, cursor. */
+const LEAVE_MODES =
+  '\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?1004l\u001b[?1l\u001b>\u001b[<u\u001b[0m\u001b[?25h';
+/** Empties screen and kept rows and resets everything (RIS). */
+const RESET = '\u001bc\u001b[3J';
+
+export interface HeldTerminal {
+  /** As a terminal that was just opened. */
+  reset(): void;
+  /** Gives the terminal back as it was. */
+  release(): void;
+}
+
+/** Takes keys one by one and unchanged; whatever happens to this process, the terminal is given back. */
+export function holdTerminal(input: ReadStream, output: WriteStream): HeldTerminal {
+  input.setRawMode(true);
+  input.resume();
+  const release = () => {
+    process.off('exit', release);
+    input.setRawMode(false);
+    input.pause();
+    output.write(`${LEAVE_MODES}\r\n`);
+  };
+  process.on('exit', release);
+  return { reset: () => output.write(RESET), release };
+}

@@ -1,0 +1,236 @@
+import { realpathSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { z } from 'zod';
+import { BUILD, compareVersions } from '../platform/build.ts';
+import { bundleName, installBundle } from '../platform/bundle.ts';
+import { systemClock } from '../platform/clock.ts';
+import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
+import { cleanEnvironment } from '../platform/environment.ts';
+import { findNode } from '../platform/node-runtime.ts';
+import { type Paths, pathsFor, preparePaths } from '../platform/paths.ts';
+import { systemProcesses } from '../platform/processes.ts';
+import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
+import {
+  AskPerson,
+  Initialize,
+  type NotificationKind,
+  PROTOCOL_VERSIONS,
+  type RequestKind,
+  type SidecarInfo,
+  StopSidecar,
+} from '../protocol/protocol.ts';
+import { answerQuestion } from './person.ts';
+import { isInteractive } from './question.ts';
+
+export interface ConnectionRequest {
+  environment: Readonly<Record<string, string | undefined>>;
+}
+
+const WireErrorData = z.looseObject({
+  code: z.string(),
+  hint: z.string().optional(),
+  data: z.unknown().optional(),
+});
+
+/** A connection of this command to the sidecar. */
+export class SidecarConnection {
+  readonly info: SidecarInfo;
+  readonly #socket: Socket;
+  readonly #connection: MessageConnection;
+  readonly #ended: Promise<void>;
+
+  private constructor(socket: Socket, connection: MessageConnection, info: SidecarInfo) {
+    this.#socket = socket;
+    this.#connection = connection;
+    this.info = info;
+    this.#ended = new Promise((resolve) => socket.once('close', () => resolve()));
+  }
+
+  /**
+   * Connects to the sidecar of this home. With `start` one is started when there is none, and an older one that is
+   * idle is replaced.
+   * @throws FairleadError `daemon.not-running` (without `start`), `daemon.spawn-failed`, `node.missing`,
+   * `home.read-only`, `home.socket-path-too-long`, `client.too-old`, `client.too-new`
+   */
+  static async open(request: ConnectionRequest, options: { start: boolean }): Promise<SidecarConnection> {
+    const paths = pathsFor(request.environment);
+    if (!options.start) {
+      const socket = await tryConnect(paths.sidecarSocket);
+      if (socket === undefined) {
+        throw new FairleadError('daemon.not-running', 'The sidecar does not run.', {
+          hint: 'Start it: fairlead up',
+        });
+      }
+      return SidecarConnection.#greet(socket, request);
+    }
+    preparePaths(paths);
+    const daemon = sidecarProcess(paths, request);
+    const { socket } = await connectOrStart(daemon);
+    const connection = await SidecarConnection.#greet(socket, request);
+    if (!isOlder(connection.info)) return connection;
+    // Replaced only when idle: whoever works with the older one is not to notice.
+    const { stopped } = await connection.request(StopSidecar, { terminals: false, onlyIfIdle: true });
+    if (!stopped) return connection;
+    await connection.ended();
+    return SidecarConnection.#greet((await connectOrStart(daemon)).socket, request);
+  }
+
+  static async #greet(socket: Socket, request: ConnectionRequest): Promise<SidecarConnection> {
+    const connection = createMessageConnection(
+      new StreamMessageReader(socket),
+      new StreamMessageWriter(socket),
+    );
+    socket.on('error', () => {});
+    connection.onError(() => {});
+    connection.onUnhandledNotification(() => {});
+    connection.onRequest(AskPerson.method, (params: unknown) =>
+      answerQuestion(AskPerson.params.parse(params)),
+    );
+    connection.listen();
+    try {
+      const answer = await connection.sendRequest(Initialize.method, {
+        initializationOptions: {
+          protocol: PROTOCOL_VERSIONS,
+          name: 'fairlead',
+          version: BUILD.version,
+          build: BUILD.id,
+          environment: cleanEnvironment(request.environment),
+          answersQuestions: isInteractive(),
+        },
+      });
+      const { fairlead } = Initialize.result.parse(answer);
+      requireCommonVersion(fairlead);
+      return new SidecarConnection(socket, connection, fairlead);
+    } catch (error) {
+      socket.destroy();
+      throw fromWire(error);
+    }
+  }
+
+  /** @throws FairleadError as the sidecar answers; `daemon.lost` when it ends first; `cancelled` */
+  async request<P extends z.ZodType, R extends z.ZodType>(
+    kind: RequestKind<P, R>,
+    params: z.input<P>,
+    signal?: AbortSignal,
+  ): Promise<z.output<R>> {
+    const { CancellationTokenSource } = await import('vscode-jsonrpc/node');
+    const cancel = new CancellationTokenSource();
+    const onAbort = () => cancel.cancel();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const pending = this.#connection.sendRequest(kind.method, params, cancel.token);
+      const lost = this.#ended.then(() => {
+        throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
+          hint: 'Run it again; nothing that was decided is lost.',
+        });
+      });
+      return kind.result.parse(await Promise.race([pending, lost]));
+    } catch (error) {
+      throw fromWire(error);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  onNotification<P extends z.ZodType>(
+    kind: NotificationKind<P>,
+    listener: (params: z.output<P>) => void,
+  ): void {
+    this.#connection.onNotification(kind.method, (params: unknown) => {
+      const parsed = kind.params.safeParse(params);
+      if (parsed.success) listener(parsed.data);
+    });
+  }
+
+  /** Resolves when the connection has ended, whoever ended it. */
+  ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  close(): void {
+    this.#socket.end();
+    this.#socket.unref();
+  }
+}
+
+/** The folder that this program was bundled into. */
+export function bundleFolder(): string {
+  return dirname(realpathSync(process.argv[1] ?? ''));
+}
+
+function sidecarProcess(paths: Paths, request: ConnectionRequest): DaemonProcess {
+  return {
+    name: 'sidecar',
+    socket: paths.sidecarSocket,
+    lock: paths.spawnLock,
+    output: join(paths.logs, 'sidecar.out'),
+    command: async () => {
+      const node = await findNode(systemProcesses, request.environment);
+      const bundle = installBundle(
+        bundleFolder(),
+        paths.versions,
+        bundleName(BUILD.version, BUILD.id),
+        systemClock,
+      );
+      return {
+        file: node.file,
+        args: [join(bundle, 'sidecar.js'), '--home', paths.home],
+        env: { ...sidecarEnvironment(request.environment), ...node.env },
+      };
+    },
+  };
+}
+
+/** The daemon's own environment: clean, with the settings of ours that are its business. */
+function sidecarEnvironment(environment: ConnectionRequest['environment']): Record<string, string> {
+  const ours = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[0].startsWith('FAIRLEAD_') && entry[1] !== undefined,
+  );
+  return { ...cleanEnvironment(environment), ...Object.fromEntries(ours) };
+}
+
+function isOlder(info: SidecarInfo): boolean {
+  const order = compareVersions(info.version, BUILD.version);
+  return order < 0 || (order === 0 && info.build !== BUILD.id);
+}
+
+function requireCommonVersion(info: SidecarInfo): void {
+  if (info.protocol.newest < PROTOCOL_VERSIONS.oldest) {
+    throw new FairleadError(
+      'client.too-new',
+      `The sidecar that runs is older (${info.version}) than this program can talk to.`,
+      {
+        hint: 'Let its agents finish, then: fairlead down && fairlead up',
+      },
+    );
+  }
+  if (info.protocol.oldest > PROTOCOL_VERSIONS.newest) {
+    throw new FairleadError(
+      'client.too-old',
+      `The sidecar that runs is newer (${info.version}) than this program.`,
+      {
+        hint: 'Update Fairlead.',
+      },
+    );
+  }
+}
+
+function fromWire(error: unknown): FairleadError {
+  if (!(error instanceof ResponseError)) return asFairleadError(error);
+  if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
+  const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;
+  if (wire?.success !== true) return asFairleadError(error);
+  const { code, hint, data } = wire.data;
+  return new FairleadError(isErrorCode(code) ? code : 'internal', error.message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(data === undefined ? {} : { data }),
+  });
+}

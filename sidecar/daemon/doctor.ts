@@ -1,0 +1,142 @@
+import { statfsSync } from 'node:fs';
+import { CLAUDE_CODE } from '../agents/claude/definition.ts';
+import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
+import { Git } from '../git/git.ts';
+import { readIdentity } from '../git/identity.ts';
+import { openRepository, requireCommit } from '../git/repository.ts';
+import { gitVersion, isAtLeast, LANDING_NEEDS_GIT, SESSIONS_NEED_GIT } from '../git/version.ts';
+import { BUILD } from '../platform/build.ts';
+import type { NodeRuntime } from '../platform/node-runtime.ts';
+import type { Paths } from '../platform/paths.ts';
+import { systemProcesses } from '../platform/processes.ts';
+import { findProgram } from '../platform/programs.ts';
+import { isOnNetwork } from '../platform/store.ts';
+import { asFairleadError } from '../protocol/errors.ts';
+import type { Finding } from '../protocol/protocol.ts';
+import type { HostHello } from '../protocol/ptywire.ts';
+
+export interface Inspection {
+  paths: Paths;
+  /** The folder that the person stands in, to look at its repository. */
+  folder: string | null;
+  /** The person's environment. */
+  environment: Readonly<Record<string, string>>;
+  ptyhost: HostHello | undefined;
+  node: NodeRuntime;
+}
+
+/** Below this much free space worktrees and databases are at risk, in bytes. */
+const LOW_DISK = 1024 ** 3;
+
+/** Everything that Fairlead needs, each with what to do when it is not there. */
+export async function inspect(inspection: Inspection): Promise<Finding[]> {
+  const { paths, node, ptyhost } = inspection;
+  return [
+    ok('node', `${node.version} at ${node.file} (${node.from})`),
+    await gitFinding(inspection),
+    await identityFinding(inspection),
+    ...(await repositoryFinding(inspection)),
+    ...(await claudeFindings(inspection)),
+    ok('sidecar', `${BUILD.version} (${BUILD.id}), pid ${process.pid}`),
+    ptyhost === undefined
+      ? ok('ptyhost', 'not running; it starts with the first session')
+      : ok('ptyhost', `${ptyhost.host} (${ptyhost.build}), pid ${ptyhost.pid}`),
+    diskFinding(paths),
+    isOnNetwork(paths.home)
+      ? warning(
+          'home',
+          `${paths.home} is on a network file system.`,
+          'Set FAIRLEAD_HOME to a folder on a local disk.',
+        )
+      : ok('home', paths.home),
+  ];
+}
+
+async function gitFinding({ environment }: Inspection): Promise<Finding> {
+  try {
+    const version = await gitVersion(new Git('/', { environment }));
+    if (!isAtLeast(version, SESSIONS_NEED_GIT)) {
+      return problem('git', `${version} is too old.`, `Install git ${LANDING_NEEDS_GIT} or newer.`);
+    }
+    return isAtLeast(version, LANDING_NEEDS_GIT)
+      ? ok('git', version)
+      : warning(
+          'git',
+          `${version} cannot land.`,
+          `Install git ${LANDING_NEEDS_GIT} or newer; sessions work.`,
+        );
+  } catch (error) {
+    return failed('git', error);
+  }
+}
+
+async function identityFinding({ environment, folder }: Inspection): Promise<Finding> {
+  try {
+    const { author } = await readIdentity(new Git(folder ?? '/', { environment }));
+    return ok('identity', `${author.name} <${author.email}>`);
+  } catch (error) {
+    return failed('identity', error);
+  }
+}
+
+async function repositoryFinding({ environment, folder }: Inspection): Promise<Finding[]> {
+  if (folder === null) return [];
+  try {
+    const repository = await openRepository(folder, new Git(folder, { environment }));
+    const head = await requireCommit(repository.git);
+    return [
+      ok('repository', `${repository.topLevel}${head.branch === undefined ? '' : ` on ${head.branch}`}`),
+    ];
+  } catch (error) {
+    const { message, hint } = asFairleadError(error);
+    return [warning('repository', message, hint ?? 'Open a folder of a git repository.')];
+  }
+}
+
+async function claudeFindings({ environment }: Inspection): Promise<Finding[]> {
+  const program = findProgram(CLAUDE_CODE.command, environment);
+  if (program === undefined) {
+    return [problem('claude', 'not found on your PATH', 'Install Claude Code, then open a new terminal.')];
+  }
+  const run = (...args: string[]) =>
+    systemProcesses.run(program, args, { env: environment, timeoutMs: 15_000 });
+  const version = await run('--version');
+  if (version.exitCode !== 0) {
+    return [problem('claude', `${program} does not run: ${version.stderr.trim()}`, 'Reinstall Claude Code.')];
+  }
+  const found = ok('claude', `${version.stdout.toString('utf8').trim()} at ${program}`);
+  const signedIn = await run('auth', 'status');
+  const where = claudeConfigDir(environment) ?? '~/.claude';
+  return [
+    found,
+    signedIn.exitCode === 0
+      ? ok('signed in', where)
+      : warning('signed in', `not signed in (${where})`, 'Run `claude` once and sign in.'),
+  ];
+}
+
+function diskFinding(paths: Paths): Finding {
+  const { bavail, bsize } = statfsSync(paths.home);
+  const free = bavail * bsize;
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free for ${paths.home}`;
+  return free < LOW_DISK
+    ? warning('disk', text, 'Free some space: worktrees are made there.')
+    : ok('disk', text);
+}
+
+function failed(check: string, error: unknown): Finding {
+  const { message, hint } = asFairleadError(error);
+  return problem(check, message, hint ?? null);
+}
+
+function ok(check: string, found: string): Finding {
+  return { check, state: 'ok', found, hint: null };
+}
+
+function warning(check: string, found: string, hint: string | null): Finding {
+  return { check, state: 'warning', found, hint };
+}
+
+function problem(check: string, found: string, hint: string | null): Finding {
+  return { check, state: 'problem', found, hint };
+}

@@ -1,0 +1,86 @@
+import type { z } from 'zod';
+import type { Ledger } from '../cost/ledger.ts';
+import type { Paths } from '../platform/paths.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import * as protocol from '../protocol/protocol.ts';
+import type { MergeQueue } from '../queue/merge-queue.ts';
+import type { FleetEvents } from '../sessions/events.ts';
+import type { Fleet } from '../sessions/fleet.ts';
+import { type Client, type Handler, type Handlers, parse } from './client.ts';
+import type { PersonLink } from './person-link.ts';
+
+export interface Parts {
+  fleet: Fleet;
+  queue: MergeQueue;
+  ledger: Ledger;
+  events: FleetEvents;
+  paths: Paths;
+  person: PersonLink;
+  status(): Promise<protocol.SidecarStatus>;
+  doctor(folder: string | null, client: Client): Promise<protocol.Finding[]>;
+  stop(
+    options: { terminals: boolean; onlyIfIdle: boolean },
+    asker: Client,
+  ): Promise<{ stopped: boolean; running: number }>;
+  /** Sends this client everything that happens from here on. */
+  follow(client: Client): void;
+  diff(session: string, stat: boolean, signal: AbortSignal): Promise<string>;
+}
+
+/** Every request, and what does it. The one place where the wire meets the parts. */
+export function handlersOf(parts: Parts): Handlers {
+  const { fleet, queue, ledger, events, paths, person } = parts;
+  const handlers = new Map<string, Handler>();
+  const on = <P extends z.ZodType, R extends z.ZodType>(
+    kind: protocol.RequestKind<P, R>,
+    run: (params: z.output<P>, client: Client, signal: AbortSignal) => Promise<z.input<R>> | z.input<R>,
+  ) =>
+    handlers.set(kind.method, async (params, client, signal) => {
+      if (client.info === undefined)
+        throw new FairleadError('params.invalid', 'The client did not initialize.');
+      return run(parse(kind.params, params), client, signal);
+    });
+
+  on(protocol.Status, () => parts.status());
+  on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
+  on(protocol.StopSidecar, (options, client) => parts.stop(options, client));
+  on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
+
+  on(protocol.NewSession, (request, client) => fleet.create(request, client.environment));
+  on(protocol.ListSessions, (filter) => fleet.list(filter));
+  on(protocol.ShowSession, ({ session }) => fleet.show(session));
+  on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
+  on(protocol.Answer, ({ session, answer }) => fleet.answer(session, answer));
+  on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
+  on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
+    fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),
+  );
+  on(protocol.Resume, ({ session }) => fleet.resume(session));
+  on(protocol.Rename, ({ session, title }) => fleet.rename(session, title));
+  on(protocol.MarkRead, ({ session }) => fleet.markRead(session));
+  on(protocol.Attach, async ({ session, pane }) => ({
+    socket: paths.ptyhostSocket,
+    ...(await fleet.attach(session, pane)),
+  }));
+  on(protocol.Turns, ({ session }) => fleet.turns(session));
+  on(protocol.Diff, async ({ session, stat }, _client, signal) => ({
+    text: await parts.diff(session, stat, signal),
+  }));
+  on(protocol.Stop, ({ session }) => fleet.stopSession(session));
+  on(protocol.Archive, ({ session }) => fleet.archive(session));
+
+  on(protocol.LandPreview, ({ session }) => queue.preview(session));
+  on(protocol.Land, (request) => queue.land(request));
+  on(protocol.ListQueue, (filter) => queue.list(filter));
+  on(protocol.Unqueue, ({ session }) => queue.remove(session));
+
+  on(protocol.CostSummary, ({ session, by, since }) =>
+    ledger.summary({ session: session === undefined ? undefined : fleet.show(session).id, by, since }),
+  );
+  on(protocol.FollowEvents, ({ after, follow }, client) => {
+    const past = events.after(after);
+    if (follow) parts.follow(client);
+    return { events: past, seq: past.at(-1)?.seq ?? after };
+  });
+  return handlers;
+}

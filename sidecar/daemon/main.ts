@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { BUILD } from '../platform/build.ts';
+import { markRunning } from '../platform/bundle.ts';
+import { systemClock } from '../platform/clock.ts';
+import { systemIds } from '../platform/ids.ts';
+import { fileLog } from '../platform/log.ts';
+import { pathsFor, preparePaths } from '../platform/paths.ts';
+import { takeProcessLock } from '../platform/process-lock.ts';
+import { asFairleadError } from '../protocol/errors.ts';
+import { Sidecar } from './sidecar.ts';
+
+/** Ten minutes. */
+const IDLE_MS = 600_000;
+
+/** Exit code when another sidecar serves this home already (EX_TEMPFAIL of sysexits.h). */
+const EXIT_TAKEN = 75;
+
+/** `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { home: { type: 'string' } } });
+  const paths = pathsFor(values.home === undefined ? process.env : { FAIRLEAD_HOME: values.home });
+  preparePaths(paths);
+  const log = fileLog(join(paths.logs, 'sidecar.log'), 'sidecar', systemClock);
+  if (takeProcessLock(join(paths.run, 'sidecar.lock')) === undefined) {
+    log.info('another sidecar serves this home');
+    process.exit(EXIT_TAKEN);
+  }
+  process.on('uncaughtException', (error) =>
+    log.error('uncaught', { error: error.message, stack: error.stack }),
+  );
+  process.on('unhandledRejection', (error) => log.error('unhandled', { error: String(error) }));
+  markRunning(process.argv[1] ?? '', paths.versions);
+  const sidecar = await Sidecar.open(
+    {
+      paths,
+      environment: process.env,
+      bundle: join(process.argv[1] ?? '', '..'),
+      idleMs: Number(process.env.FAIRLEAD_IDLE_MS ?? IDLE_MS),
+    },
+    { clock: systemClock, ids: systemIds, log },
+    () => process.exit(0),
+  );
+  process.on('SIGHUP', () => {});
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => void sidecar.end());
+  await sidecar.serve();
+  log.info('sidecar serves', { pid: process.pid, ...BUILD, node: process.version });
+}
+
+main().catch((error: unknown) => {
+  const { code, message, hint } = asFairleadError(error);
+  // The last line is what whoever started the sidecar shows.
+  console.error(`${code}: ${message}${hint === undefined ? '' : ` ${hint}`}`);
+  process.exit(1);
+});

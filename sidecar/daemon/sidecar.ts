@@ -1,0 +1,306 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ledger } from '../cost/ledger.ts';
+import { pricesWith } from '../cost/prices.ts';
+import { BUILD } from '../platform/build.ts';
+import { pruneBundles } from '../platform/bundle.ts';
+import type { Clock } from '../platform/clock.ts';
+import { joinConfigs, readConfig } from '../platform/config.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import { MIGRATIONS } from '../platform/migrations.ts';
+import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
+import type { Paths } from '../platform/paths.ts';
+import { systemProcesses } from '../platform/processes.ts';
+import { Store } from '../platform/store.ts';
+import { messageOf } from '../protocol/errors.ts';
+import {
+  EntryChanged,
+  EventHappened,
+  PROTOCOL_VERSIONS,
+  SessionChanged,
+  type SidecarInfo,
+  type SidecarStatus,
+} from '../protocol/protocol.ts';
+import type { LandingStep } from '../queue/context.ts';
+import { EntryTable } from '../queue/entry-table.ts';
+import { MergeQueue } from '../queue/merge-queue.ts';
+import { gitOf, type SessionContext } from '../sessions/context.ts';
+import { FleetEvents } from '../sessions/events.ts';
+import { Fleet } from '../sessions/fleet.ts';
+import { SessionTable } from '../sessions/table.ts';
+import { TerminalHost } from '../sessions/terminal-host.ts';
+import { connectPtyHost } from '../terminals/ptyhost-daemon.ts';
+import type { Client } from './client.ts';
+import { diffSession } from './diff.ts';
+import { inspect } from './doctor.ts';
+import { faultPoint } from './fault-point.ts';
+import { handlersOf } from './handlers.ts';
+import { IdleEnd } from './idle-end.ts';
+import { memoryOf } from './memory.ts';
+import { PersonLink } from './person-link.ts';
+import { SocketServer } from './server.ts';
+
+export interface SidecarOptions {
+  paths: Paths;
+  environment: Environment;
+  /** Folder of the bundle that this sidecar runs from. */
+  bundle: string;
+  /** Milliseconds with nothing to do after which it ends. */
+  idleMs: number;
+}
+
+export interface SidecarPlatform {
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+}
+
+/** The composition root: makes every part, joins them, and ends them. */
+export class Sidecar {
+  readonly #options: SidecarOptions;
+  readonly #platform: SidecarPlatform;
+  readonly #store: Store;
+  readonly #events: FleetEvents;
+  readonly #terminals: TerminalHost;
+  readonly #fleet: Fleet;
+  readonly #queue: MergeQueue;
+  readonly #server: SocketServer;
+  readonly #idle: IdleEnd;
+  readonly #startedAt: number;
+  readonly #followers = new Set<Client>();
+  readonly #onEnd: () => void;
+  #ending = false;
+
+  /** @throws FairleadError `store.damaged`, `store.newer`, `disk.full`, `home.read-only`, `node.missing` */
+  static async open(options: SidecarOptions, platform: SidecarPlatform, onEnd: () => void): Promise<Sidecar> {
+    const node = await findNode(systemProcesses, options.environment);
+    return new Sidecar(options, platform, node, onEnd);
+  }
+
+  private constructor(
+    options: SidecarOptions,
+    platform: SidecarPlatform,
+    node: NodeRuntime,
+    onEnd: () => void,
+  ) {
+    const { paths, environment, bundle, idleMs } = options;
+    const { clock, ids, log } = platform;
+    this.#options = options;
+    this.#platform = platform;
+    this.#onEnd = onEnd;
+    this.#startedAt = clock.now();
+    this.#store = Store.open(paths.database, MIGRATIONS);
+    this.#events = new FleetEvents(this.#store, clock);
+    const table = new SessionTable(this.#store);
+    const entries = new EntryTable(this.#store);
+    const ledger = Ledger.open(this.#store, pricesWith());
+    const person = new PersonLink(
+      paths,
+      [node.file, join(bundle, 'fairlead.js')],
+      ids,
+      log,
+      () => this.#server.clients,
+    );
+    const configFor = (main: string) =>
+      joinConfigs(
+        readConfig(join(paths.home, 'config.toml')),
+        readConfig(join(main, '.fairlead', 'config.toml')),
+      );
+    const context: SessionContext = {
+      table,
+      events: this.#events,
+      clock,
+      ids,
+      log,
+      paths,
+      configFor,
+      networkEnvironment: () => person.environment(),
+    };
+    this.#terminals = new TerminalHost(
+      () =>
+        connectPtyHost({
+          paths,
+          bundle: async () => bundle,
+          node: async () => node,
+          environment,
+          idleMs,
+          client: `sidecar ${BUILD.version}`,
+        }),
+      log,
+    );
+    const fleet = new Fleet({
+      context,
+      terminals: this.#terminals,
+      ledger,
+      queueEntry: (session) => entries.openOf(session)?.id ?? null,
+      changed: (session) => {
+        for (const client of this.#followers) client.notify(SessionChanged, session);
+        this.#queue.tick();
+        this.#idle.look();
+      },
+    });
+    this.#fleet = fleet;
+    const step = faultPoint(environment);
+    this.#queue = new MergeQueue({
+      entries,
+      sessions: {
+        resolve: (name) => table.resolve(name),
+        get: (id) => table.get(id),
+        repository: (id) => table.repository(id),
+        setLandTo: (repository, to) => table.setLandTo(repository, to),
+        isInTurn: (id) => fleet.isInTurn(id),
+        setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
+        environment: (session) => fleet.environment(session),
+        git: (session, folder) => gitOf(context, fleet.environment(session), folder),
+      },
+      events: this.#events,
+      clock,
+      ids,
+      log,
+      paths,
+      configFor,
+      changed: (entry) => {
+        for (const client of this.#followers) client.notify(EntryChanged, entry);
+        this.#fleet.announce(entry.session);
+        if (entry.state === 'landed')
+          void fleet
+            .rest(entry.session)
+            .catch((error: unknown) =>
+              log.warn('agent not put to sleep', { session: entry.session, error: messageOf(error) }),
+            );
+      },
+      step: (name: LandingStep) => step(name),
+    });
+    const handlers = handlersOf({
+      fleet,
+      queue: this.#queue,
+      ledger,
+      events: this.#events,
+      paths,
+      person,
+      status: () => this.#status(),
+      doctor: (folder, client) =>
+        inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
+      stop: (request, asker) => this.#stop(request, asker),
+      follow: (client) => this.#follow(client),
+      diff: (session, stat, signal) => diffSession(context, session, stat, signal),
+    });
+    this.#server = new SocketServer(handlers, log, {
+      info: () => this.#info(),
+      introduced: (client) => person.renewAgent(client.environment),
+      changed: () => this.#idle.look(),
+    });
+    this.#idle = new IdleEnd(
+      clock,
+      idleMs,
+      () => this.#isBusy(),
+      () => void this.end(),
+    );
+    this.#events.listen((event) => {
+      for (const client of this.#followers) client.notify(EventHappened, event);
+    });
+  }
+
+  /** Takes up what was left, then listens: whoever connects sees the fleet as it is. */
+  async serve(): Promise<void> {
+    await this.#fleet.start();
+    await this.#server.listen(this.#options.paths.sidecarSocket);
+    this.#queue.tick();
+    this.#idle.look();
+    const { paths, bundle } = this.#options;
+    pruneBundles(paths.versions, bundle, this.#platform.clock);
+  }
+
+  /** Ends in order; agents go on in the ptyhost. */
+  async end(): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    await this.#queue.stop();
+    this.#fleet.stop();
+    await this.#server.close();
+    this.#store.close();
+    this.#platform.log.info('sidecar ends');
+    this.#onEnd();
+  }
+
+  #info(): SidecarInfo {
+    return {
+      protocol: PROTOCOL_VERSIONS,
+      version: BUILD.version,
+      build: BUILD.id,
+      pid: process.pid,
+      home: this.#options.paths.home,
+    };
+  }
+
+  #follow(client: Client): void {
+    this.#followers.add(client);
+    client.gone.addEventListener('abort', () => this.#followers.delete(client), { once: true });
+  }
+
+  async #status(): Promise<SidecarStatus> {
+    if (this.#terminals.host !== undefined) await this.#terminals.refresh();
+    const host = this.#terminals.host;
+    const sessions = this.#fleet.list({ archived: true });
+    const owner = (terminal: string) => this.#fleet.ownerOf(terminal);
+    return {
+      sidecar: {
+        pid: process.pid,
+        version: BUILD.version,
+        build: BUILD.id,
+        startedAt: this.#startedAt,
+        memoryBytes: process.memoryUsage.rss(),
+        clients: this.#server.clients.size,
+      },
+      ptyhost:
+        host === undefined
+          ? null
+          : {
+              pid: host.pid,
+              version: host.host,
+              terminals: this.#terminals.terminals.length,
+              memoryBytes: memoryOf(host.pid),
+            },
+      home: this.#options.paths.home,
+      sessions: Object.fromEntries(
+        [...Map.groupBy(sessions, ({ state }) => state)].map(([state, group]) => [state, group.length]),
+      ),
+      terminals: this.#terminals.terminals.map((terminal) => ({
+        id: terminal.id,
+        session: owner(terminal.id)?.session ?? null,
+        pane: owner(terminal.id)?.pane ?? 'other',
+        pid: terminal.pid,
+        startedAt: terminal.startedAt,
+        running: terminal.exited === undefined,
+      })),
+    };
+  }
+
+  async #stop(
+    request: { terminals: boolean; onlyIfIdle: boolean },
+    asker: Client,
+  ): Promise<{ stopped: boolean; running: number }> {
+    const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
+    const others = [...this.#server.clients].some((client) => client !== asker);
+    if (request.onlyIfIdle && (others || this.#queue.isBusy || this.#fleet.isAnyInTurn())) {
+      return { stopped: false, running: running() };
+    }
+    if (request.terminals) {
+      await this.#fleet.stopAll();
+      if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
+        await this.#terminals.request('shutdown', { force: true });
+      }
+    }
+    const left = request.terminals ? 0 : running();
+    // After the answer has gone out.
+    setTimeout(() => void this.end(), 20);
+    return { stopped: true, running: left };
+  }
+
+  #isBusy(): boolean {
+    const live = this.#terminals.terminals.some(({ exited }) => exited === undefined);
+    return live || this.#server.clients.size > 0 || this.#queue.isBusy || this.#fleet.isAnyInTurn();
+  }
+}

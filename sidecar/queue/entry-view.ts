@@ -1,0 +1,39 @@
+import type { QueueEntry } from '../protocol/entry.ts';
+import type { EntryRecord } from './entry-table.ts';
+
+/** The entry as clients get it. `position` counts from 1 within its base; null once it has ended. Pure. */
+export function entryView(
+  entry: EntryRecord,
+  title: string,
+  repo: string,
+  position: number | null,
+): QueueEntry {
+  return {
+    id: entry.id,
+    session: entry.session,
+    title,
+    repo,
+    branch: entry.branch,
+    base: entry.base,
+    target: entry.target,
+    remote: entry.remote,
+    method: entry.method,
+    check: entry.check_command,
+    state: entry.state,
+    reason: entry.reason,
+    message: entry.message,
+    paths: entry.paths,
+    position,
+    tries: entry.tries,
+    baseMoved: entry.base_moved,
+    head: entry.head,
+    landed: entry.landed,
+    queuedAt: entry.queued_at,
+    endedAt: entry.ended_at,
+  };
+}
+
+/** Names the base that an entry lands on; entries of the same lane land one after the other. */
+export function laneOf(entry: Pick<EntryRecord, 'repository' | 'base' | 'target'>): string {
+  return `${entry.repository}\0${entry.target}\0${entry.base}`;
+}

@@ -1,0 +1,54 @@
+import type { EntryReason } from '../protocol/entry.ts';
+import type { ReasonKind } from '../protocol/reason.ts';
+
+/** What one attempt to land came to. Exactly one of these, whatever happened. */
+export type Outcome =
+  | { kind: 'landed'; commit: string; note: string | null }
+  | { kind: 'nothing-to-land' }
+  | { kind: 'cancelled' }
+  /** The base is not what it was: at once again, and no try. */
+  | { kind: 'base-moved' }
+  /** What was begun has not happened: from the start. */
+  | { kind: 'again' }
+  /** The branch is not what was queued: secured anew, and behind those that came meanwhile. */
+  | { kind: 'head-moved' }
+  /** Nothing that the author could mend: tried again after `retryMs`, holding up nobody. */
+  | {
+      kind: 'waits';
+      reason: EntryReason;
+      message: string;
+      retryMs: number;
+      paths?: readonly string[];
+      demand?: ReasonKind;
+    }
+  /** It leaves the queue. A `try` is a conflict or a red check: what the author has to mend. */
+  | { kind: 'failed'; reason: EntryReason; message: string; isTry: boolean; paths?: readonly string[] };
+
+const SECOND = 1_000;
+
+/** How long until something that may mend itself is looked at again. */
+export const RETRY_MS = {
+  offline: 30 * SECOND,
+  person: 15 * SECOND,
+  infrastructure: 20 * SECOND,
+  turn: 5 * SECOND,
+  /** A server that says no would say it again. */
+  refused: 600 * SECOND,
+} as const;
+
+export function waits(
+  reason: EntryReason,
+  message: string,
+  retryMs: number,
+  more: { paths?: readonly string[]; demand?: ReasonKind } = {},
+): Outcome {
+  return { kind: 'waits', reason, message, retryMs, ...more };
+}
+
+export function fails(
+  reason: EntryReason,
+  message: string,
+  more: { paths?: readonly string[]; isTry?: boolean } = {},
+): Outcome {
+  return { kind: 'failed', reason, message, isTry: false, ...more };
+}

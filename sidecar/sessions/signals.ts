@@ -1,0 +1,105 @@
+import type { HookEvent } from '../agents/claude/hook-event.ts';
+import { foldHookEvents } from '../agents/claude/hook-state.ts';
+import { readRegistry } from '../agents/claude/registry.ts';
+import { type AgentState, joinSignals, type ProcessFact } from '../agents/claude/state.ts';
+import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
+import { isAlive } from '../platform/processes.ts';
+import type { ReasonKind } from '../protocol/reason.ts';
+import type { LifeFact } from '../protocol/session.ts';
+import type { SessionContext } from './context.ts';
+import type { SessionRecord } from './record.ts';
+import type { TerminalHost } from './terminal-host.ts';
+import type { TranscriptTail } from './transcript-tail.ts';
+
+/** What the signals of a session say together, at one moment. */
+export interface SignalReading extends AgentState {
+  life: LifeFact;
+  /** Whether a prompt can be given although the person is needed: the agent waits for one. */
+  takesPrompts: boolean;
+}
+
+export interface SignalSources {
+  terminals: TerminalHost;
+  /** The hook events of the session that still matter. */
+  events: readonly HookEvent[];
+  transcript: TranscriptTail;
+  /** The machine was started anew since the sidecar last ran. */
+  rebooted: boolean;
+}
+
+/** Needs after which the agent stands at its prompt. */
+const AT_PROMPT: readonly ReasonKind[] = ['api-error', 'conflict', 'check-failed', 'landing-stopped'];
+
+/** Reads every signal of a session that has a terminal; undefined while the ptyhost cannot be asked. */
+export async function readSignals(
+  context: SessionContext,
+  record: SessionRecord,
+  sources: SignalSources,
+): Promise<SignalReading | undefined> {
+  const { terminals, events, transcript } = sources;
+  const process = processFact(context, record, sources);
+  if (process === undefined) return undefined;
+  const hooks = foldHookEvents(events);
+  const configDir = claudeConfigDir(context.table.environment(record.environment));
+  const conversation = context.table.agentSessions(record.id).at(-1)?.id;
+  const known = terminals.terminal(record.terminal);
+  const silent = process.kind === 'running' && (hooks.lastEventAt ?? 0) < process.startedAt;
+  const state = joinSignals({
+    process,
+    hooks,
+    status: known.kind === 'known' ? known.info.status.find(({ id }) => id === undefined) : undefined,
+    registry:
+      configDir === undefined || conversation === undefined
+        ? undefined
+        : readRegistry(configDir, conversation, isAlive),
+    transcript: transcript.read(),
+    screen: silent ? await screenOf(terminals, record.terminal) : undefined,
+    now: context.clock.now(),
+  });
+  return {
+    ...state,
+    life: lifeOf(context, record, process, state),
+    takesPrompts: state.reason !== undefined && AT_PROMPT.includes(state.reason.kind),
+  };
+}
+
+function processFact(
+  context: SessionContext,
+  record: SessionRecord,
+  { terminals, rebooted }: SignalSources,
+): ProcessFact | undefined {
+  const known = terminals.terminal(record.terminal);
+  if (known.kind === 'unknown') return undefined;
+  if (known.kind === 'known') {
+    const { exited, startedAt } = known.info;
+    if (exited === undefined) return { kind: 'running', startedAt };
+    return { kind: 'exited', ...exited, wanted: false };
+  }
+  const wasInTurn = record.agent_fact === 'working' || record.agent_fact === 'needs-you';
+  if (rebooted && !wasInTurn) return { kind: 'none' };
+  const at = record.reason?.kind === 'terminal-lost' ? record.since : context.clock.now();
+  return { kind: 'lost', at };
+}
+
+/** A session starts until its agent is at its prompt, or at work on the first one. */
+function lifeOf(
+  context: SessionContext,
+  record: SessionRecord,
+  process: ProcessFact,
+  state: AgentState,
+): LifeFact {
+  if (process.kind !== 'running') return 'sleeping';
+  if (record.life !== 'starting' || state.agent === 'working' || state.agent === 'needs-you') return 'active';
+  const firstIsUnderWay = context.table
+    .openPrompts(record.id)
+    .some((prompt) => prompt.state === 'sent' && prompt.via === 'launch');
+  return state.started && !firstIsUnderWay ? 'active' : 'starting';
+}
+
+async function screenOf(terminals: TerminalHost, id: string | null): Promise<readonly string[] | undefined> {
+  if (id === null) return undefined;
+  return terminals.request('screen', { id }).then(
+    ({ text }) => text,
+    () => undefined,
+  );
+}

@@ -1,0 +1,151 @@
+import type { Log } from '../platform/log.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { HostEvent, HostHello, Method, ParamsOf, ResultOf, TerminalInfo } from '../protocol/ptywire.ts';
+import type { PtyHostClient } from '../terminals/ptyhost-client.ts';
+
+/** What is known of a terminal: as the ptyhost has it, or that it has none of this id. */
+export type KnownTerminal = { kind: 'known'; info: TerminalInfo } | { kind: 'gone' } | { kind: 'unknown' };
+
+/**
+ * The terminals of this home, as the ptyhost tells of them. Connects when it is needed and again when the connection
+ * is lost; a ptyhost that died took every terminal along, and what it had is then `gone`.
+ */
+export class TerminalHost {
+  readonly #connect: () => Promise<PtyHostClient>;
+  readonly #log: Log;
+  readonly #listeners = new Set<(terminal: string) => void>();
+  readonly #terminals = new Map<string, TerminalInfo>();
+  #client: Promise<PtyHostClient> | undefined;
+  #hello: HostHello | undefined;
+  #closed = false;
+
+  constructor(connect: () => Promise<PtyHostClient>, log: Log) {
+    this.#connect = connect;
+    this.#log = log;
+  }
+
+  /** Calls back with the id of each terminal of which something became known. Returns the end of it. */
+  listen(listener: (terminal: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The ptyhost that answers, undefined while none is connected. */
+  get host(): HostHello | undefined {
+    return this.#hello;
+  }
+
+  /** Every terminal that the connected ptyhost has. */
+  get terminals(): readonly TerminalInfo[] {
+    return [...this.#terminals.values()];
+  }
+
+  /** `unknown` until a ptyhost has answered. */
+  terminal(id: string | null): KnownTerminal {
+    const info = id === null ? undefined : this.#terminals.get(id);
+    if (info !== undefined) return { kind: 'known', info };
+    return this.#hello === undefined ? { kind: 'unknown' } : { kind: 'gone' };
+  }
+
+  /** @throws FairleadError as the ptyhost answers; `daemon.spawn-failed` */
+  async request<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    const client = await this.open();
+    return client.request(method, params);
+  }
+
+  /** Starts the program of a terminal; the same id again is the same terminal. */
+  async create(params: ParamsOf<'create'>): Promise<TerminalInfo> {
+    const { terminal } = await this.request('create', params);
+    this.#keep(terminal);
+    return terminal;
+  }
+
+  /** Reads the list anew: repairs whatever event did not come. */
+  async refresh(): Promise<void> {
+    const { terminals } = await this.request('list', {});
+    this.#replace(terminals);
+  }
+
+  /** Connects, starting the ptyhost when there is none. */
+  open(): Promise<PtyHostClient> {
+    if (this.#closed) return Promise.reject(new FairleadError('ptyhost.lost', 'The sidecar is ending.'));
+    if (this.#client === undefined) {
+      const opening = this.#openOnce();
+      this.#client = opening;
+      opening.catch(() => {
+        if (this.#client === opening) this.#client = undefined;
+      });
+    }
+    return this.#client;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#client?.then(
+      (client) => client.close(),
+      () => {},
+    );
+  }
+
+  async #openOnce(): Promise<PtyHostClient> {
+    const client = await this.#connect();
+    client.on('event', (event) => this.#onEvent(event));
+    client.on('lost', (reason) => this.#onLost(client, reason));
+    const { terminals } = await client.request('subscribe', {});
+    this.#hello = client.host;
+    this.#replace(terminals);
+    return client;
+  }
+
+  #onLost(client: PtyHostClient, reason: FairleadError): void {
+    if (this.#hello?.instance === client.host.instance) this.#hello = undefined;
+    this.#client = undefined;
+    if (this.#closed) return;
+    this.#log.warn('ptyhost lost', { reason: messageOf(reason) });
+    // Whether terminals are gone shows only in the answer of whoever is there now.
+    this.open().catch((error: unknown) =>
+      this.#log.error('ptyhost not reached', { error: messageOf(error) }),
+    );
+  }
+
+  #onEvent(event: HostEvent): void {
+    if (event.event === 'shutdown') return;
+    const info = this.#terminals.get(event.id);
+    if (info === undefined) return;
+    switch (event.event) {
+      case 'exit':
+        this.#keep({ ...info, exited: { ...event.exit, at: event.at } });
+        return;
+      case 'status': {
+        const others = info.status.filter((each) => each.id !== event.status.id);
+        this.#keep({ ...info, status: [...others, event.status] });
+        return;
+      }
+      case 'title':
+        this.#keep({ ...info, title: event.title });
+        return;
+      case 'activity':
+        // Comes twice a second while there is output; nobody is told, a look reads it.
+        this.#terminals.set(event.id, { ...info, lastOutputAt: event.at, position: event.position });
+        return;
+      case 'bell':
+        return;
+    }
+  }
+
+  #keep(info: TerminalInfo): void {
+    this.#terminals.set(info.id, info);
+    this.#tell(info.id);
+  }
+
+  #replace(terminals: readonly TerminalInfo[]): void {
+    const ids = new Set([...this.#terminals.keys(), ...terminals.map(({ id }) => id)]);
+    this.#terminals.clear();
+    for (const info of terminals) this.#terminals.set(info.id, info);
+    for (const id of ids) this.#tell(id);
+  }
+
+  #tell(id: string): void {
+    for (const listener of this.#listeners) listener(id);
+  }
+}
