@@ -1,7 +1,10 @@
 import { lstatSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Git } from './git.ts';
 import { tail } from './git.ts';
-import { decodePath, pathOnDisk, splitNul } from './names.ts';
+import { decodePath, encodePath, pathOnDisk, splitNul } from './names.ts';
 
 /** One path that differs between two commits. Modes and ids as git has them; zeros for "not there". */
 export interface TreeChange {
@@ -41,22 +44,32 @@ export interface FolderLook {
   stagedAsNew: Set<string>;
 }
 
+export interface LookOptions {
+  /** HEAD is on the new side, index and files on the old one. */
+  headHasMoved?: boolean;
+  /** A move was cut off in here: what is missing on disk was removed by it, and is yet to be written. */
+  wasCutOff?: boolean;
+}
+
 /**
  * What in a checkout would be lost if it moved from the old to the new side of `changes`. What is staged exactly as on
  * the new side is no obstacle. git itself looks at tracked and untracked files when it moves, but overwrites ignored
- * ones without a word. `git` is bound to the root of the checkout; `head` says on which side its HEAD is.
+ * ones without a word. `git` is bound to the root of the checkout.
  */
 export async function findObstacle(
   git: Git,
   changes: readonly TreeChange[],
-  head: 'old' | 'new' = 'old',
+  options: LookOptions = {},
 ): Promise<FolderLook> {
   const touched = new Map(changes.map((change) => [change.path, change]));
   const changed: string[] = [];
   const stagedAsNew = new Set<string>();
-  for (const entry of await changedEntries(git, head)) {
+  for (const entry of await changedEntries(git)) {
     const change = touched.get(entry.path);
     if (change === undefined) continue;
+    // Where HEAD has moved already, what is staged says nothing; what is changed on disk does.
+    if (options.headHasMoved && entry.onDisk === '.') continue;
+    if (options.wasCutOff && !entry.isStaged && entry.onDisk === 'D') continue;
     const asNew = entry.mode === change.newMode && (entry.mode === ABSENT || entry.id === change.newId);
     if (entry.isStaged && asNew) stagedAsNew.add(entry.path);
     else changed.push(entry.path);
@@ -69,13 +82,15 @@ export async function findObstacle(
 interface ChangedEntry {
   path: string;
   isStaged: boolean;
+  /** How the disk differs from the index: `.` not at all, `M`, `D`, `T`. */
+  onDisk: string;
   /** In the index. */
   mode: string;
   id: string;
 }
 
 /** Tracked paths with changes, staged or not. */
-async function changedEntries(git: Git, head: 'old' | 'new'): Promise<ChangedEntry[]> {
+async function changedEntries(git: Git): Promise<ChangedEntry[]> {
   const output = await git.run([
     'status',
     '--porcelain=v2',
@@ -88,13 +103,12 @@ async function changedEntries(git: Git, head: 'old' | 'new'): Promise<ChangedEnt
   for (const field of splitNul(output.stdout).map(decodePath)) {
     const changed = /^1 (.)(.) \S+ \S+ (\d+) \d+ \S+ (\S+) (.*)$/s.exec(field);
     if (changed !== null) {
-      const [, staged = '', unstaged = '', mode = '', id = '', path = ''] = changed;
-      // Where HEAD has moved already, what is staged says nothing; what is changed on disk does.
-      if (head === 'old' || unstaged !== '.') entries.push({ path, isStaged: staged !== '.', mode, id });
+      const [, staged = '', onDisk = '', mode = '', id = '', path = ''] = changed;
+      entries.push({ path, isStaged: staged !== '.', onDisk, mode, id });
       continue;
     }
     const path = /^u (?:\S+ ){9}(.*)$/s.exec(field)?.[1];
-    if (path !== undefined) entries.push({ path, isStaged: false, mode: '', id: '' });
+    if (path !== undefined) entries.push({ path, isStaged: false, onDisk: 'U', mode: '', id: '' });
   }
   return entries;
 }
@@ -126,7 +140,7 @@ export function pathsInTheWay(
 export type MoveOutcome = { kind: 'moved' } | { kind: 'refused'; paths: string[]; text: string };
 
 /**
- * Moves index and files of a checkout from one commit to another; HEAD stays. Changes in other paths are kept, and
+ * Moves index and files of a checkout from one tree to another; HEAD stays. Changes in other paths are kept, and
  * nothing that would be lost is overwritten, ignored files aside.
  */
 export async function moveFolder(
@@ -145,6 +159,40 @@ export async function moveFolder(
     (match) => match[1] ?? [],
   );
   return { kind: 'refused', paths, text: tail(output.stderr, 8) };
+}
+
+/**
+ * The tree of `commit` with `changes` made in it: where a checkout stands that has taken some steps of a move. git
+ * moves on from there, but not from the beginning when a file has taken the place of a folder.
+ */
+export async function treeWith(git: Git, commit: string, changes: readonly TreeChange[]): Promise<string> {
+  if (changes.length === 0) return git.text(['rev-parse', `${commit}^{tree}`]);
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-tree-'));
+  try {
+    const env = { GIT_INDEX_FILE: join(folder, 'index') };
+    await git.run(['read-tree', commit], { env });
+    await git.run(['update-index', '-z', '--index-info'], { env, input: indexInfo(changes) });
+    return await git.text(['write-tree'], { env });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What `update-index -z --index-info` reads to put the new side of `changes` into an index. */
+export function indexInfo(changes: readonly TreeChange[]): Buffer {
+  // Removals first: a folder must be gone before a file can take its place.
+  const ordered = [...changes].sort((one, other) => rank(one) - rank(other));
+  return Buffer.concat(
+    ordered.flatMap(({ path, newMode, newId }) => [
+      Buffer.from(`${newMode === ABSENT ? '0' : newMode} ${newId}\t`),
+      encodePath(path),
+      Buffer.of(0),
+    ]),
+  );
+}
+
+function rank({ newMode }: TreeChange): number {
+  return newMode === ABSENT ? 0 : 1;
 }
 
 /** Whether the folder of `path` is there; `blocked` hears of a parent that is no folder. */

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, readlinkSync, rmSync, type Stats } from 'node:fs';
 import type { Git } from './git.ts';
 import { encodePath, joinNul, pathOnDisk } from './names.ts';
-import { moveFolder, type TreeChange } from './swap-folder.ts';
+import { indexInfo, moveFolder, type TreeChange, treeWith } from './swap-folder.ts';
 
 /**
  * What lies on disk at a changed path: the `old` side, the `new` side, nothing although both sides have something
@@ -45,16 +45,12 @@ export async function adoptWritten(
   changes: readonly TreeChange[],
   states: ReadonlyMap<string, PathState>,
 ): Promise<void> {
-  const entries: Buffer[] = [];
-  for (const { path, newMode, newId } of changes) {
-    const state = states.get(path);
+  for (const [path, state] of states) {
     if (state === 'cut-off') rmSync(pathOnDisk(git.folder, path), { force: true });
-    if (state !== 'new') continue;
-    const mode = newMode === ABSENT ? '0' : newMode;
-    entries.push(Buffer.from(`${mode} ${newId}\t`), encodePath(path), Buffer.of(0));
   }
-  if (entries.length > 0) {
-    await git.run(['update-index', '-z', '--index-info'], { input: Buffer.concat(entries) });
+  const written = changes.filter(({ path }) => states.get(path) === 'new');
+  if (written.length > 0) {
+    await git.run(['update-index', '-z', '--index-info'], { input: indexInfo(written) });
   }
   // Ends with 1 when other files are changed, which is nothing to us.
   await git.attempt(['update-index', '-q', '--refresh']);
@@ -68,7 +64,7 @@ export async function restoreFolder(
   git: Git,
   changes: readonly TreeChange[],
   stagedBefore: ReadonlySet<string>,
-  commits: { from: string; to: string },
+  commits: { from: string },
   env: Readonly<Record<string, string>>,
 ): Promise<'untouched' | 'restored' | 'stuck'> {
   const own = changes.filter(({ path }) => !stagedBefore.has(path));
@@ -78,7 +74,17 @@ export async function restoreFolder(
   );
   if (!touched) return 'untouched';
   await adoptWritten(git, own, states);
-  if ((await moveFolder(git, commits.to, commits.from, env)).kind !== 'moved') return 'stuck';
+  const here = await treeWith(
+    git,
+    commits.from,
+    changes.filter(({ path }) => stagedBefore.has(path) || states.get(path) === 'new'),
+  );
+  const target = await treeWith(
+    git,
+    commits.from,
+    changes.filter(({ path }) => stagedBefore.has(path)),
+  );
+  if ((await moveFolder(git, here, target, env)).kind !== 'moved') return 'stuck';
   // What was removed and not written yet is as it should be in the index, so that the move back did not see it.
   const absent = own.filter(
     ({ path, oldMode }) =>

@@ -2,7 +2,14 @@ import { messageOf } from '../protocol/errors.ts';
 import { prepareUpdate } from './ref-transaction.ts';
 import { readRef } from './refs.ts';
 import { type Repository, readHead } from './repository.ts';
-import { changesBetween, findObstacle, moveFolder, pathsInTheWay } from './swap-folder.ts';
+import {
+  changesBetween,
+  findObstacle,
+  type MoveOutcome,
+  moveFolder,
+  pathsInTheWay,
+  treeWith,
+} from './swap-folder.ts';
 import { endSwapJournal, type SwapJournal, swapMarker, updateSwapJournal } from './swap-journal.ts';
 import { restoreFolder } from './swap-repair.ts';
 
@@ -63,16 +70,23 @@ export async function moveTogether(
     return { kind: 'folder-refuses', folder, why, paths, text };
   };
 
+  const now = await readRef(git, `refs/heads/${branch}`);
+  if (now !== from) {
+    if (isFirst) endSwapJournal(repository, branch);
+    return { kind: 'base-moved', now };
+  }
   const changes = await changesBetween(git, from, to);
-  const look = await findObstacle(git, changes);
+  const look = await findObstacle(git, changes, { wasCutOff: !isFirst });
   if (look.obstacle !== undefined) {
     return refuse(look.obstacle.why, look.obstacle.paths, `${folder} has files that would be lost.`);
   }
   const prepared = await prepareUpdate(git, { ref: `refs/heads/${branch}`, from, to }, journal.message, env);
   if (prepared.kind === 'failed') {
-    const now = await readRef(git, `refs/heads/${branch}`);
+    const instead = await readRef(git, `refs/heads/${branch}`);
     if (isFirst) endSwapJournal(repository, branch);
-    return now === from ? { kind: 'infrastructure', text: prepared.text } : { kind: 'base-moved', now };
+    return instead === from
+      ? { kind: 'infrastructure', text: prepared.text }
+      : { kind: 'base-moved', now: instead };
   }
   const { update } = prepared;
   try {
@@ -89,11 +103,15 @@ export async function moveTogether(
     }
     updateSwapJournal(repository, { ...journal, phase: 'folder' });
     await onStep('folder-next');
-    const moved = await moveFolder(git, from, to, env);
+    const staged = changes.filter(({ path }) => look.stagedAsNew.has(path));
+    const moved: MoveOutcome =
+      staged.length === changes.length
+        ? { kind: 'moved' }
+        : await moveFolder(git, staged.length === 0 ? from : await treeWith(git, from, staged), to, env);
     if (moved.kind === 'refused') {
       // A full disk stops it half-way; then the branch stays, so the files have to go back.
       const stagedBefore = isFirst ? look.stagedAsNew : new Set<string>();
-      const restored = await restoreFolder(git, changes, stagedBefore, { from, to }, env);
+      const restored = await restoreFolder(git, changes, stagedBefore, { from }, env);
       await update.abort();
       if (restored === 'untouched') return refuse('changes', moved.paths, moved.text);
       if (restored === 'restored') endSwapJournal(repository, branch);

@@ -93,7 +93,7 @@ async function moveAlone(
     const changes = await changesBetween(git, from, to);
     const behind = await here.attempt(['diff-index', '--cached', '--quiet', from]);
     if (behind.exitCode !== 0) continue;
-    const { obstacle } = await findObstacle(here, changes, 'new');
+    const { obstacle } = await findObstacle(here, changes, { headHasMoved: true });
     if (obstacle === undefined) await moveFolder(here, from, to, {});
   }
   await onStep('ended');
