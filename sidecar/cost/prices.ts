@@ -1,55 +1,7 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import listPrices from '../../media/prices.json' with { type: 'json' };
-import { FairleadError } from '../protocol/errors.ts';
+import { LIST_PRICES } from './list-prices.ts';
 import type { NanoDollars } from './money.ts';
-
-/** US dollars a million tokens, with at most six decimals: finer ones could not be summed exactly. */
-const PerMillion = z
-  .number()
-  .nonnegative()
-  .max(1_000)
-  .refine((usd) => Math.abs(usd * 1e6 - Math.round(usd * 1e6)) < 1e-4, 'a price has at most six decimals');
-
-const TokenPrices = z.strictObject({
-  input: PerMillion,
-  output: PerMillion,
-  /** Writing to the cache that lives five minutes. */
-  cacheWrite5m: PerMillion,
-  cacheWrite1h: PerMillion,
-  cacheRead: PerMillion,
-});
-type TokenPrices = z.infer<typeof TokenPrices>;
-
-const PriceEntry = TokenPrices.extend({
-  /** First day (UTC) on which the entry holds. An entry without it holds since ever. */
-  from: z.iso.date().optional(),
-  /** US dollars for one web search. */
-  webSearch: z.number().nonnegative().max(100),
-  /** Instead of the above for a request whose whole prompt (input, cache writes, cache reads) is larger. */
-  long: TokenPrices.extend({ above: z.int().positive() }).optional(),
-  /** Instead of the above in fast mode. */
-  fast: TokenPrices.optional(),
-});
-type PriceEntry = z.infer<typeof PriceEntry>;
-
-/** The file format of price tables: the one that is shipped (`media/prices.json`) and those that override it. */
-export const PriceTable = z.strictObject({
-  source: z.string().optional(),
-  /** Day on which the table was compared with its source. */
-  checked: z.iso.date().optional(),
-  models: z.record(
-    z.string().min(1),
-    z
-      .array(PriceEntry)
-      .min(1)
-      .refine(
-        (entries) => isAscending(entries),
-        'entries are ordered by `from`, which only the first may lack',
-      ),
-  ),
-});
-export type PriceTable = z.infer<typeof PriceTable>;
+import { type PriceEntry, PriceTable, type TokenPrices } from './price-table.ts';
 
 /** What was used of a model in one request. Counts of tokens are whole and not negative. */
 export interface Usage {
@@ -119,27 +71,10 @@ export class Prices {
 
 /** What ships with Fairlead, with the person's own prices in place of those of the same models. */
 export function pricesWith(override: PriceTable = { models: {} }): Prices {
-  const shipped = PriceTable.parse(listPrices);
+  const shipped = PriceTable.parse(LIST_PRICES);
   const models = new Map(Object.entries(shipped.models).map(([id, entries]) => [modelKey(id), entries]));
   for (const [id, entries] of Object.entries(override.models)) models.set(modelKey(id), entries);
   return new Prices({ models: Object.fromEntries(models) });
-}
-
-/**
- * Reads a table that a person wrote.
- * @param name the file, for the message
- * @throws FairleadError `config.invalid`
- */
-export function parsePriceTable(value: unknown, name: string): PriceTable {
-  const parsed = PriceTable.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new FairleadError(
-    'config.invalid',
-    `The prices in ${name} cannot be used: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`,
-    {
-      hint: 'Give US dollars a million tokens for input, output, cacheWrite5m, cacheWrite1h and cacheRead, and for one webSearch.',
-    },
-  );
 }
 
 /** `claude-opus-4-5-20251101`, `claude-opus-4-5@20251101` and `claude-opus-4-5[1m]` cost as `claude-opus-4-5`. */
@@ -160,12 +95,4 @@ function ratesFor(entry: PriceEntry, usage: Usage): TokenPrices | undefined {
 
 function pico(usdPerMillion: number): number {
   return Math.round(usdPerMillion * 1e6);
-}
-
-function isAscending(entries: readonly PriceEntry[]): boolean {
-  return entries.every((entry, index) => {
-    const before = entries[index - 1];
-    if (before === undefined) return true;
-    return entry.from !== undefined && (before.from === undefined || before.from < entry.from);
-  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import listPrices from '../../../media/prices.json' with { type: 'json' };
+import { LIST_PRICES } from '../../../sidecar/cost/list-prices.ts';
 import { toUsd } from '../../../sidecar/cost/money.ts';
 import { Prices, PriceTable, parsePriceTable, pricesWith, type Usage } from '../../../sidecar/cost/prices.ts';
 import { FairleadError } from '../../../sidecar/protocol/errors.ts';
@@ -100,7 +100,7 @@ describe('the price of a request', () => {
 
 describe('a price table', () => {
   it('that ships is whole: every entry has every field, and every price is a whole number of pico-dollars', () => {
-    const table = PriceTable.parse(listPrices);
+    const table = PriceTable.parse(LIST_PRICES);
     expect(Object.keys(table.models).length).toBeGreaterThan(20);
     expect(table.source).toBeTruthy();
     expect(table.checked).toBeTruthy();
