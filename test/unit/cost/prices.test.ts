@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LIST_PRICES } from '../../../sidecar/cost/list-prices.ts';
 import { toUsd } from '../../../sidecar/cost/money.ts';
-import { Prices, PriceTable, parsePriceTable, pricesWith, type Usage } from '../../../sidecar/cost/prices.ts';
+import { PriceTable, parsePriceTable } from '../../../sidecar/cost/price-table.ts';
+import { Prices, pricesWith, type Usage } from '../../../sidecar/cost/prices.ts';
 import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 
 const MILLION = 1_000_000;
