@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ try {
     styleText('red', `\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`),
   );
 } finally {
-  fairlead(['down', '--all'], { quiet: true });
+  await fairlead(['down', '--all']).catch(() => {});
   await model?.stop();
   if (!failed && !values.keep) rmSync(folder, { recursive: true, force: true });
 }
@@ -70,43 +70,40 @@ async function play(): Promise<void> {
   console.log(repository);
 
   heading('Three sessions, each on its own branch, in its own worktree');
-  fairlead(['up'], { quiet: true });
+  await fairlead(['up']);
   const events = followEvents();
   for (const [key, prompt] of Object.entries(TASKS)) {
     // Files may be edited; commands are asked about.
-    show(['new', prompt, '--key', key, '--mode', 'acceptEdits']);
+    await show(['new', prompt, '--key', key, '--mode', 'acceptEdits']);
   }
 
   heading('They work; one asks for a permission');
   const asking = await until('a session asks', (sessions) =>
     sessions.find(({ state, reason }) => state === 'needs-you' && reason?.kind === 'permission'),
   );
-  show(['ls']);
-  show(['show', asking.id]);
-  show(['answer', asking.id, 'allow']);
+  await show(['ls']);
+  await show(['show', asking.id]);
+  await show(['answer', asking.id, 'allow']);
 
   heading('All have finished');
-  await until('all finish', (sessions) => {
-    for (const session of sessions) {
-      if (session.state === 'needs-you') fairlead(['answer', session.id, 'allow'], { quiet: true });
-    }
-    return sessions.every(({ state }) => state === 'finished') ? sessions[0] : undefined;
-  });
-  show(['ls']);
+  await until('all finish', (sessions) =>
+    sessions.every(({ state }) => state === 'finished') ? sessions[0] : undefined,
+  );
+  await show(['ls']);
 
   heading('They land on main, one after the other');
-  for (const key of Object.keys(TASKS)) show(['land', key, '--to', 'local', '--no-wait', '--yes']);
-  show(['queue']);
+  for (const key of Object.keys(TASKS)) await show(['land', key, '--to', 'local', '--no-wait', '--yes']);
+  await show(['queue']);
   await until('all land', (sessions) =>
     sessions.every(({ facts }) => facts.landing === 'landed') ? sessions[0] : undefined,
   );
-  show(['queue', '--all']);
-  show(['ls']);
-  git('log', '--graph', '--format=%h %s (%an)', 'main');
+  await show(['queue', '--all']);
+  await show(['ls']);
+  await showGit('log', '--graph', '--format=%h %s (%an)', 'main');
 
   heading('What it cost');
-  show(['cost']);
-  for (const key of Object.keys(TASKS)) show(['archive', key]);
+  await show(['cost']);
+  for (const key of Object.keys(TASKS)) await show(['archive', key]);
   events.stop();
 }
 
@@ -115,37 +112,48 @@ function heading(text: string): void {
 }
 
 /** Runs a command as a person would, showing what they would type and see. */
-function show(args: readonly string[]): void {
+function show(args: readonly string[]): Promise<string> {
   console.log(
     styleText('dim', `$ fairlead ${args.map((word) => (/\s/.test(word) ? `'${word}'` : word)).join(' ')}`),
   );
-  fairlead(args);
+  return run(process.execPath, [FAIRLEAD, ...args], 'shown');
 }
 
-function fairlead(args: readonly string[], options: { quiet?: boolean } = {}): void {
-  const result = spawnSync(process.execPath, [FAIRLEAD, ...args], {
-    cwd: repository,
-    env: environment,
-    stdio: options.quiet ? 'ignore' : ['ignore', 'inherit', 'inherit'],
-    timeout: STEP_MS,
-  });
-  if (result.status !== 0 && !options.quiet)
-    throw new Error(`fairlead ${args[0]} ended with ${result.status}`);
+function fairlead(args: readonly string[]): Promise<string> {
+  return run(process.execPath, [FAIRLEAD, ...args], 'kept');
 }
 
-function git(...args: string[]): void {
+function showGit(...args: string[]): Promise<string> {
   console.log(styleText('dim', `$ git ${args.join(' ')}`));
-  spawnSync('git', args, { cwd: repository, stdio: ['ignore', 'inherit', 'inherit'] });
+  return run('git', args, 'shown');
+}
+
+/** Runs to the end without blocking: the scripted model answers from this very process. */
+function run(command: string, args: readonly string[], output: 'shown' | 'kept'): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: repository,
+      env: environment,
+      stdio: ['ignore', output === 'shown' ? 'inherit' : 'pipe', output === 'shown' ? 'inherit' : 'pipe'],
+      timeout: STEP_MS,
+    });
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8');
+    });
+    child.once('error', reject);
+    child.once('close', (code) =>
+      code === 0
+        ? resolve(text)
+        : reject(new Error(`\`${[command, ...args].join(' ')}\` ended with ${code}`)),
+    );
+  });
 }
 
 async function until(what: string, find: (sessions: Session[]) => Session | undefined): Promise<Session> {
   const deadline = Date.now() + STEP_MS;
   while (Date.now() < deadline) {
-    const { stdout } = spawnSync(process.execPath, [FAIRLEAD, 'ls', '--json'], {
-      cwd: repository,
-      env: environment,
-    });
-    const found = find(JSON.parse(stdout.toString('utf8')) as Session[]);
+    const found = find(JSON.parse(await fairlead(['ls', '--json'])) as Session[]);
     if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

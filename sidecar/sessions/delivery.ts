@@ -1,13 +1,10 @@
+import { composerText } from '../agents/claude/dialog.ts';
 import type { HookEvent } from '../agents/claude/hook-event.ts';
-import { sleep } from '../platform/clock.ts';
+import { clearComposerSteps, promptSteps } from '../agents/claude/keys.ts';
 import type { Reason } from '../protocol/reason.ts';
-import { bracketedPaste, ENTER } from '../terminals/input.ts';
 import type { SessionContext } from './context.ts';
+import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
-import type { TerminalHost } from './terminal-host.ts';
-
-/** Between the end of a paste and Enter, in milliseconds: in one write the agent takes Enter as part of the paste. */
-const ENTER_AFTER_MS = 400;
 
 /** How long an agent that does nothing may take to confirm a prompt before it is sent again, in milliseconds. */
 const CONFIRM_WITHIN_MS = 10_000;
@@ -23,22 +20,27 @@ export type Readiness = 'ready' | 'busy' | 'blocked';
  */
 export class Delivery {
   readonly #context: SessionContext;
-  readonly #terminals: TerminalHost;
+  readonly #keyboard: Keyboard;
 
-  constructor(context: SessionContext, terminals: TerminalHost) {
+  constructor(context: SessionContext, keyboard: Keyboard) {
     this.#context = context;
-    this.#terminals = terminals;
+    this.#keyboard = keyboard;
   }
 
-  /** Confirms what arrived. Runs inside the transaction that keeps the events. */
-  confirm(session: string, events: readonly HookEvent[]): void {
+  /**
+   * Confirms what arrived, and gives the prompts by the name of the event that showed it: an agent may have got them
+   * with a space more than they were given with. Runs inside the transaction that keeps the events.
+   */
+  confirm(session: string, events: readonly HookEvent[]): Map<string, string> {
     const { table } = this.#context;
+    const arrived = new Map<string, string>();
     for (const event of events) {
-      const arrived = arrivedPrompt(event, table.openPrompts(session));
-      if (arrived !== undefined) {
-        table.updatePrompt(arrived.id, { state: 'confirmed', confirmed_at: Math.round(event.at) });
-      }
+      const prompt = arrivedPrompt(event, table.openPrompts(session));
+      if (prompt === undefined) continue;
+      table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: Math.round(event.at) });
+      arrived.set(event.name, prompt.text);
     }
+    return arrived;
   }
 
   /**
@@ -69,23 +71,17 @@ export class Delivery {
     }
     // Stored first: after a crash it counts as sent, and only its missing confirmation sends it again.
     table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: now });
-    await this.#paste(session.terminal, next.text, next.state === 'sent');
+    await this.#type(session.terminal, next.text, next.state === 'sent');
     return { lookAgainMs: CONFIRM_WITHIN_MS };
   }
 
-  async #paste(terminal: string, text: string, clearFirst: boolean): Promise<void> {
-    if (clearFirst) {
-      await this.#terminals.request('write', { id: terminal, data: CLEAR_COMPOSER });
-      await sleep(ENTER_AFTER_MS);
-    }
-    await this.#terminals.request('write', { id: terminal, data: bracketedPaste(text) });
-    await sleep(ENTER_AFTER_MS);
-    await this.#terminals.request('write', { id: terminal, data: ENTER });
+  /** What a person has begun to type is put aside and comes back; what an earlier try left is taken away. */
+  async #type(terminal: string, text: string, again: boolean): Promise<void> {
+    const composer = composerText(await this.#keyboard.screen(terminal)) ?? '';
+    if (again) await this.#keyboard.press(terminal, clearComposerSteps(composer));
+    await this.#keyboard.press(terminal, promptSteps(text, again ? '' : composer));
   }
 }
-
-/** Ctrl-U: takes away what stands in the composer. */
-const CLEAR_COMPOSER = '\u0015';
 
 /** The prompt that an event shows to have arrived. Other prompts were typed by a person. */
 function arrivedPrompt(event: HookEvent, open: readonly PromptRecord[]): PromptRecord | undefined {

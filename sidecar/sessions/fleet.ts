@@ -6,12 +6,12 @@ import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Pane, WaitGoal } from '../protocol/protocol.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { Cost, LandingFact, Session, Turn } from '../protocol/session.ts';
-import { Answers } from './answers.ts';
 import type { SessionContext } from './context.ts';
 import { gitOf } from './context.ts';
 import { makeWorktree, type NewSessionRequest, planSession } from './creation.ts';
 import { fleetOrder } from './display.ts';
 import { hasReached } from './fleet-waits.ts';
+import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
 import { launchAgent, launchShell, type PlacedSession } from './launching.ts';
 import { Observation } from './observation.ts';
 import type { SessionRecord } from './record.ts';
@@ -38,7 +38,7 @@ export class Fleet {
   readonly #dependencies: FleetDependencies;
   readonly #serial = new Serial();
   readonly #observation: Observation;
-  readonly #answers: Answers;
+  readonly #keyboard: Keyboard;
   readonly #trust: TrustGate;
   readonly #waiters = new Set<() => void>();
 
@@ -48,9 +48,9 @@ export class Fleet {
     this.#context = context;
     this.#terminals = terminals;
     this.#ledger = ledger;
+    this.#keyboard = new Keyboard(terminals);
     this.#trust = new TrustGate(context, terminals, (session) => this.#proceed(session));
     this.#observation = new Observation(context, terminals, ledger, this.#serial, (id) => this.announce(id));
-    this.#answers = new Answers(terminals);
   }
 
   /** Takes up what an earlier sidecar left: derives every state anew and finishes what was half done. */
@@ -301,7 +301,7 @@ export class Fleet {
       await this.#trust.answer(record, answer);
     } else {
       await this.#serial.run(`answer ${record.id}`, () =>
-        this.#answers.give(this.#context.table.get(record.id), answer),
+        giveAnswer(this.#keyboard, this.#context.table.get(record.id), answer),
       );
       await this.#leavesState(record.id, 'needs-you');
     }
@@ -311,7 +311,7 @@ export class Fleet {
   /** Interrupts the turn that runs; no turn is no error. */
   async interrupt(name: string): Promise<Session> {
     const record = this.#running(name);
-    await this.#answers.interrupt(record);
+    await interruptTurn(this.#keyboard, record.terminal);
     await this.#leavesState(record.id, 'working');
     return this.show(record.id);
   }

@@ -16,6 +16,7 @@ import type { AgentFact, LifeFact } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
 import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
+import { Keyboard } from './keyboard.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
@@ -66,7 +67,7 @@ export class Observation {
     this.#terminals = terminals;
     this.#ledger = ledger;
     this.#serial = serial;
-    this.#delivery = new Delivery(context, terminals);
+    this.#delivery = new Delivery(context, new Keyboard(terminals));
     this.#announce = announce;
   }
 
@@ -219,8 +220,8 @@ export class Observation {
         table.keepHookEvent(record.id, event.name, JSON.stringify(event)),
       );
       for (const event of fresh) known.set(event.name, event);
-      this.#delivery.confirm(record.id, fresh);
-      const turns = applyToTurns(table, record.id, fresh);
+      const arrived = this.#delivery.confirm(record.id, fresh);
+      const turns = applyToTurns(table, record.id, fresh, arrived);
       this.#noteTurns(record, turns);
       const finished = finishedCalls([...known.values()]);
       table.dropHookEvents(record.id, finished);

@@ -9,9 +9,14 @@ export interface TurnChange {
 
 /**
  * Opens and closes turns by what the agent's hooks tell, in their order. An event that was applied before changes
- * nothing. Events of subagents do not count: their work is part of the turn.
+ * nothing. `prompts`: what was sent, by the name of the event that showed its arrival. Events of subagents do not count: their work is part of the turn.
  */
-export function applyToTurns(table: SessionTable, session: string, events: readonly HookEvent[]): TurnChange {
+export function applyToTurns(
+  table: SessionTable,
+  session: string,
+  events: readonly HookEvent[],
+  prompts: ReadonlyMap<string, string>,
+): TurnChange {
   const change: TurnChange = { opened: false, closed: false };
   for (const event of events) {
     if (event.agentId !== undefined) continue;
@@ -26,7 +31,7 @@ export function applyToTurns(table: SessionTable, session: string, events: reado
           session,
           agent_session: event.agentSessionId,
           event: event.name,
-          prompt: event.prompt ?? '',
+          prompt: prompts.get(event.name) ?? event.prompt ?? '',
           started_at: Math.round(event.at),
         });
         change.opened = true;
