@@ -1,0 +1,87 @@
+/** One choice of a dialog on the screen. */
+export interface DialogOption {
+  label: string;
+  /** The digit that chooses it; null where options have none. */
+  number: number | null;
+  selected: boolean;
+  /** Of a question with several answers: whether it is ticked; null elsewhere. */
+  ticked: boolean | null;
+}
+
+const MARKED = /^(\s*)❯\s(.+)$/;
+const NUMBERED = /^(\d+)\. (?:\[(.)\] ?)?(.*)$/;
+const RULE = /^[\s─━▔╌]*$/;
+
+/**
+ * The choices of the dialog that stands on the screen, top down; empty when there is none. The marked row (`❯`)
+ * tells it apart from text: the choices stand in the same column, with wrapped lines and descriptions further right.
+ * The composer, which has the same mark, stands between two rules. Pure.
+ */
+export function dialogOptions(screen: readonly string[]): DialogOption[] {
+  // Where the composer stands, marks above it are the prompts of before.
+  if (composerText(screen) !== undefined) return [];
+  const marked = screen.findLastIndex((row) => MARKED.test(row));
+  const match = MARKED.exec(screen[marked] ?? '');
+  if (match === null) return [];
+  const column = (match[1] ?? '').length + 2;
+  const numbered = NUMBERED.test(match[2] ?? '');
+  const rows: string[] = [];
+  for (let at = marked - 1; at >= 0 && continues(screen[at] ?? '', column, numbered); at -= 1) {
+    rows.unshift(screen[at] ?? '');
+  }
+  const above = rows.length;
+  rows.push(screen[marked] ?? '');
+  for (let at = marked + 1; at < screen.length && continues(screen[at] ?? '', column, numbered); at += 1) {
+    rows.push(screen[at] ?? '');
+  }
+  const options = rows.flatMap((row, at) => {
+    const text = row.slice(column).trimEnd();
+    if (text === '' || text.startsWith(' ')) return [];
+    const parts = NUMBERED.exec(text);
+    if (numbered && parts === null) return [];
+    return [
+      {
+        label: (parts?.[3] ?? text).trim(),
+        number: parts?.[1] === undefined ? null : Number(parts[1]),
+        selected: at === above,
+        ticked: parts?.[2] === undefined ? null : parts[2] !== ' ',
+      },
+    ];
+  });
+  return options.length > 1 ? options : [];
+}
+
+/** A row that can belong to the same list: further choices, what is wrapped or described below them. */
+function continues(row: string, column: number, numbered: boolean): boolean {
+  if (RULE.test(row)) return numbered && row.trim() !== '';
+  return row.slice(0, column).trim() === '' || (numbered && /^\s*(❯ )?\d+\. /.test(row));
+}
+
+function isComposer(screen: readonly string[], at: number): boolean {
+  return (
+    /^─{10,}/.test((screen[at - 1] ?? '').trim()) &&
+    screen.slice(at + 1, at + 40).some((row) => /^─{10,}/.test(row.trim())) &&
+    !NUMBERED.test((screen[at] ?? '').trim().slice(2))
+  );
+}
+
+/** Texts that the CLI shows in an empty composer. */
+const PLACEHOLDER = /^(Try "|Resend your message|Once fixed, resend|Press up to edit|describe a task|Ask )/;
+
+/**
+ * What stands in the composer, empty when nothing does; undefined when no composer is on the screen, because a dialog
+ * covers it. Pure.
+ */
+export function composerText(screen: readonly string[]): string | undefined {
+  const begin = screen.findLastIndex((row, at) => /^[❯!]\s/.test(row.padEnd(2)) && isComposer(screen, at));
+  if (begin === -1) return undefined;
+  const lines = [(screen[begin] ?? '').slice(2)];
+  for (let at = begin + 1; at < screen.length && !/^─{10,}/.test((screen[at] ?? '').trim()); at += 1) {
+    lines.push((screen[at] ?? '').slice(2));
+  }
+  const text = lines
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .trim();
+  return PLACEHOLDER.test(text) ? '' : text;
+}

@@ -1,0 +1,173 @@
+import { bracketedPaste, ENTER, ESCAPE, pasteText } from '../../terminals/input.ts';
+import { type DialogOption, dialogOptions } from './dialog.ts';
+import { questionsOf } from './tool-summary.ts';
+
+/** Keys to write, one step after the other. */
+export interface KeyStep {
+  keys: string;
+  /** Time that the CLI needs before the next step, in milliseconds. */
+  pauseMs: number;
+  /** Must be on the screen before the keys are sent; else the answer no longer fits and is given up. */
+  expect?: string;
+}
+
+/** What a person answers to a dialog. */
+export type Answer =
+  | { kind: 'allow' }
+  /** With a message the agent goes on and is told it; without one the turn is interrupted. */
+  | { kind: 'deny'; message?: string | undefined }
+  /** The label of a choice, its number (from 1), or, for a question, any text. */
+  | { kind: 'text'; text: string };
+
+/** After keys that change what is on the screen, before those that rely on it, in ms. */
+const REDRAW_MS = 250;
+
+/** Between a paste and Enter, in ms: together they are taken as one paste. */
+const SUBMIT_MS = 400;
+
+const DOWN = '\u001b[B';
+const UP = '\u001b[A';
+const TAB = '\t';
+const STASH = '\u0013';
+
+/** Stops the turn that runs, or declines the dialog that stands. Twice while idle would open the list of rewinds. */
+export const INTERRUPT: readonly KeyStep[] = [{ keys: ESCAPE, pauseMs: REDRAW_MS }];
+
+/** Longest piece that is pasted at once. The CLI hides a larger paste from the model's view of what was typed. */
+const PIECE_CHARACTERS = 700;
+const PIECE_NEWLINES = 2;
+
+/**
+ * Submits `prompt` as the person's own words: `composer` is what stands in the composer ({@link composerText}), which
+ * is put aside and comes back by itself afterwards.
+ *
+ * A paste of more than two line ends or about 800 characters would reach the model as `<pasted_content>`, that is
+ * as foreign material; so it goes in pieces, which the CLI joins. Tabs become four spaces and white space at the end
+ * goes, which nothing prevents. A leading space keeps `!` from being run as a shell command and an unknown `/word`
+ * from being refused; commands of the CLI run all the same. Seen with 2.1.332, up to 100 KB.
+ */
+export function promptSteps(prompt: string, composer = ''): KeyStep[] {
+  const text = pasteText(prompt).replace(/\s+$/, '');
+  // A backslash before Enter would make a new line of it.
+  const safe = `${/^[!/]/.test(text) ? ' ' : ''}${text}${text.endsWith('\\') ? ' ' : ''}`;
+  return [
+    ...(composer === '' ? [] : [{ keys: STASH, pauseMs: REDRAW_MS }]),
+    { keys: pieces(safe).map(bracketedPaste).join(''), pauseMs: SUBMIT_MS },
+    { keys: ENTER, pauseMs: 0 },
+  ];
+}
+
+function pieces(text: string): string[] {
+  const found: string[] = [];
+  let piece = '';
+  let lines = 0;
+  for (const character of text) {
+    piece += character;
+    if (character === '\r') lines += 1;
+    if (lines >= PIECE_NEWLINES || piece.length >= PIECE_CHARACTERS) {
+      found.push(piece);
+      piece = '';
+      lines = 0;
+    }
+  }
+  return piece === '' ? found : [...found, piece];
+}
+
+/** Empties the composer: Ctrl-U takes a line, then the line end before it. Harmless when it is empty. */
+export function clearComposerSteps(composer: string): KeyStep[] {
+  return [{ keys: '\u0015'.repeat(2 * composer.split('\n').length), pauseMs: REDRAW_MS }];
+}
+
+/**
+ * The keys that answer the dialog on the screen, undefined when there is none or it has no such choice. `input` is
+ * that of the tool that asks, for AskUserQuestion; several questions take one line of the text each. Pure.
+ */
+export function answerSteps(
+  screen: readonly string[],
+  answer: Answer,
+  input?: unknown,
+): KeyStep[] | undefined {
+  const options = dialogOptions(screen);
+  if (options.length === 0) return undefined;
+  const questions = questionsOf(input);
+  if (questions.length > 0) {
+    if (answer.kind === 'deny') return [{ keys: ESCAPE, pauseMs: 0 }];
+    return answer.kind === 'text' ? questionSteps(questions, answer.text.split('\n')) : undefined;
+  }
+  if (answer.kind === 'allow')
+    return choose(options, (option) => /^(yes|allow|continue|proceed)\b/i.test(option.label));
+  if (answer.kind === 'deny') {
+    const refusal = (option: DialogOption) => /^(no|deny|cancel|don't)\b/i.test(option.label);
+    if (answer.message === undefined) return choose(options, refusal) ?? [{ keys: ESCAPE, pauseMs: 0 }];
+    const at = options.findIndex(refusal);
+    if (at === -1) return undefined;
+    return [
+      ...moveTo(options, at),
+      // Opens a field for the message behind the choice.
+      { keys: TAB, pauseMs: REDRAW_MS },
+      {
+        keys: bracketedPaste(answer.message.replaceAll('\n', ' ')),
+        pauseMs: SUBMIT_MS,
+        expect: 'tell Claude',
+      },
+      { keys: ENTER, pauseMs: 0 },
+    ];
+  }
+  const wanted = answer.text.trim().toLowerCase();
+  return choose(
+    options,
+    (option, at) => option.label.toLowerCase() === wanted || String(option.number ?? at + 1) === wanted,
+  );
+}
+
+/** A digit chooses at once. Where choices have none, the first is not always the harmless one: move, then Enter. */
+function choose(
+  options: readonly DialogOption[],
+  fits: (option: DialogOption, at: number) => boolean,
+): KeyStep[] | undefined {
+  const at = options.findIndex(fits);
+  const option = options[at];
+  if (option === undefined) return undefined;
+  if (option.number !== null && option.number <= 9) return [{ keys: String(option.number), pauseMs: 0 }];
+  return [...moveTo(options, at), { keys: ENTER, pauseMs: 0, expect: `❯ ${option.label}` }];
+}
+
+function moveTo(options: readonly DialogOption[], at: number): KeyStep[] {
+  const selected = options.findIndex((option) => option.selected);
+  const key = at > selected ? DOWN : UP;
+  return Array.from({ length: Math.abs(at - selected) }, () => ({ keys: key, pauseMs: REDRAW_MS }));
+}
+
+/** One line of answer a question: the label of a choice or its number, several parted by commas, or any text. */
+function questionSteps(
+  questions: ReturnType<typeof questionsOf>,
+  answers: readonly string[],
+): KeyStep[] | undefined {
+  const steps: KeyStep[] = [];
+  for (const [n, { question, options, multiSelect }] of questions.entries()) {
+    const answer = answers[n]?.trim() ?? '';
+    if (answer === '') return undefined;
+    const expect = question.slice(0, 40);
+    const numberOf = (text: string) => {
+      const label = options.findIndex((option) => option.toLowerCase() === text.trim().toLowerCase());
+      if (label !== -1) return label + 1;
+      const number = Number(text);
+      return Number.isInteger(number) && number >= 1 && number <= options.length ? number : undefined;
+    };
+    const chosen = multiSelect ? answer.split(',').map(numberOf) : [numberOf(answer)];
+    if (chosen.every((number) => number !== undefined)) {
+      for (const number of chosen) steps.push({ keys: String(number), pauseMs: SUBMIT_MS, expect });
+      if (multiSelect) steps.push({ keys: TAB, pauseMs: SUBMIT_MS });
+      continue;
+    }
+    // The choice behind the last one takes text.
+    steps.push({ keys: String(options.length + 1), pauseMs: SUBMIT_MS, expect });
+    steps.push({ keys: bracketedPaste(answer), pauseMs: SUBMIT_MS, expect });
+    // In a list with several answers Enter would tick the text; behind it stands the row that goes on.
+    if (multiSelect) steps.push({ keys: TAB, pauseMs: SUBMIT_MS });
+    steps.push({ keys: ENTER, pauseMs: SUBMIT_MS });
+  }
+  const review = questions.length > 1 || questions.some(({ multiSelect }) => multiSelect);
+  if (review) steps.push({ keys: ENTER, pauseMs: 0, expect: 'Submit answers' });
+  return steps;
+}
