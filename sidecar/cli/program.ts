@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { BUILD } from '../platform/build.ts';
 import { asFairleadError, FairleadError } from '../protocol/errors.ts';
+import type { Act } from './act.ts';
 import { addCostCommands } from './commands/cost.ts';
 import { addLandingCommands } from './commands/landing.ts';
 import { addSessionCommands } from './commands/sessions.ts';
@@ -10,11 +11,6 @@ import type { CommandContext } from './context.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { Output } from './output.ts';
 import { SidecarConnection } from './sidecar-connection.ts';
-
-/** Turns a command into an action of the program: gives it a context, closes what it opened, reports what it threw. */
-export type Act = <Args extends unknown[]>(
-  run: (context: CommandContext, ...args: Args) => Promise<void>,
-) => (this: Command, ...args: Args) => Promise<void>;
 
 export interface Surroundings {
   folder: string;

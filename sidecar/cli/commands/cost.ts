@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as protocol from '../../protocol/protocol.ts';
+import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { dollars, printable, table } from '../output.ts';
-import type { Act } from '../program.ts';
 
 interface CostOptions {
   by: protocol.CostGroup;

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
+import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { age, type Output, printable, table } from '../output.ts';
-import type { Act } from '../program.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
 
 interface LandOptions {

@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { PermissionMode, type Session, type Turn } from '../../protocol/session.ts';
+import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { age, dollars, type Output, printable, table } from '../output.ts';
-import type { Act } from '../program.ts';
 import { stateLabel } from '../state-label.ts';
 import { readPrompt } from '../stdin.ts';
 

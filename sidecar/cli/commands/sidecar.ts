@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { pathsFor } from '../../platform/paths.ts';
 import * as protocol from '../../protocol/protocol.ts';
+import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
 import { age, printable, table } from '../output.ts';
-import type { Act } from '../program.ts';
 import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */

@@ -4,8 +4,8 @@ import { BUILD } from '../../platform/build.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { Attachment } from '../../terminals/attachment.ts';
+import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
-import type { Act } from '../program.ts';
 import { holdTerminal } from '../raw-terminal.ts';
 
 /** Commands that speak bytes, and the one that git and ssh call. */
