@@ -1,4 +1,4 @@
-import { copyFile, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { copyFile, mkdir, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, gitFailure, tail } from './git.ts';
@@ -26,6 +26,11 @@ export type CommitAllOutcome =
 export interface CommitAllRequest {
   /** Subject, and body after an empty line. */
   message: string;
+  /**
+   * The branch that the commit must go to. When given, `git` has to be bound to the root of the checkout: one that has
+   * lost its `.git` file would commit to the repository around it.
+   */
+  branch?: string;
   /** How long the hooks may take; default 10 minutes. */
   timeoutMs?: number;
   signal?: AbortSignal;
@@ -34,11 +39,12 @@ export interface CommitAllRequest {
 /**
  * Commits everything in the checkout that is not ignored, as the person: their identity, hooks and signing. `git` is
  * bound to the checkout.
- * @throws FairleadError `git.no-identity`, `git.failed`, `disk.full`
+ * @throws FairleadError `git.no-identity`, `worktree.broken`, `git.failed`, `disk.full`
  */
 export async function commitAll(git: Git, request: CommitAllRequest): Promise<CommitAllOutcome> {
-  const gitDir = await git.text(['rev-parse', '--absolute-git-dir']);
   const status = await readStatus(git);
+  if (request.branch !== undefined) await requirePlace(git, request.branch, status.branch);
+  const gitDir = await git.text(['rev-parse', '--absolute-git-dir']);
   const paths = changedPaths(status);
   const operation = operationInProgress(gitDir);
   if (operation !== undefined) return { kind: 'in-progress', operation, paths };
@@ -55,6 +61,27 @@ export async function commitAll(git: Git, request: CommitAllRequest): Promise<Co
   } finally {
     await rm(keptIndexOf(gitDir), { force: true });
   }
+}
+
+/** A branch in the middle of a rebase is detached, which is named as an operation in progress. */
+async function requirePlace(git: Git, branch: string, standsOn: string | undefined): Promise<void> {
+  const root = await git.text(['rev-parse', '--show-toplevel']);
+  const isRoot = (await realpath(git.folder)) === (await realpath(root));
+  if (isRoot && (standsOn === branch || standsOn === undefined)) {
+    const gitDir = await git.text(['rev-parse', '--absolute-git-dir']);
+    if (standsOn === branch || operationInProgress(gitDir) !== undefined) return;
+  }
+  throw new FairleadError(
+    'worktree.broken',
+    isRoot
+      ? `${git.folder} does not stand on the branch "${branch}".`
+      : `${git.folder} has lost its .git file: git in it would work in another repository.`,
+    {
+      hint: isRoot
+        ? `Go back to it: git -C ${git.folder} switch ${branch}`
+        : 'Repair it: git worktree repair',
+    },
+  );
 }
 
 async function stageAndCommit(

@@ -159,10 +159,13 @@ export function requireWorktree(
   branch: string,
 ): void {
   const fault = inspectWorktree(repository, folder, branch);
-  if (fault === undefined) return;
+  if (fault !== undefined) throw brokenWorktree(folder, fault, branch);
+}
+
+function brokenWorktree(folder: string, fault: WorktreeFault, branch = ''): FairleadError {
   const sentence = {
     'folder-missing': `The worktree ${folder} is gone.`,
-    'not-a-worktree': `${folder} has lost its .git file: an agent in it would work in another repository.`,
+    'not-a-worktree': `${folder} has lost its .git file: git in it would work in another repository.`,
     'points-elsewhere': `${folder} belongs to another repository.`,
     'not-registered': `The repository does not know the worktree ${folder}.`,
     'other-branch': `${folder} does not stand on the branch "${branch}".`,
@@ -171,13 +174,13 @@ export function requireWorktree(
     fault.kind === 'other-branch'
       ? `Go back to it: git -C ${folder} switch ${branch}`
       : `Repair it: git worktree repair ${folder}`;
-  throw new FairleadError('worktree.broken', sentence, { hint, data: fault });
+  return new FairleadError('worktree.broken', sentence, { hint, data: fault });
 }
 
 /**
  * Removes a worktree in which nothing is unsaved, locked or not; ignored files go with it. The branch stays. One
  * whose folder is already gone is unregistered. Idempotent.
- * @throws FairleadError `archive.unsaved` naming the paths, `worktree.failed`
+ * @throws FairleadError `archive.unsaved` naming the paths, `worktree.broken`, `worktree.failed`
  */
 export async function removeWorktree(repository: Repository, folder: string): Promise<void> {
   const admin = registrationOf(repository.commonDir, folder);
@@ -217,6 +220,9 @@ export async function requireSaved(repository: Repository, folder: string): Prom
 
 /** @throws FairleadError `archive.unsaved` */
 async function refuseUnsaved(repository: Repository, folder: string, admin: string): Promise<void> {
+  // Without its .git file, git would look at a repository around it instead.
+  const fault = inspectWorktree(repository, folder, '');
+  if (fault !== undefined && fault.kind !== 'other-branch') throw brokenWorktree(folder, fault);
   const git = repository.git.in(folder);
   const operation = operationInProgress(admin);
   const unsaved = changedPaths(await readStatus(git));

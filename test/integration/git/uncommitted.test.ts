@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCommits } from '../../../sidecar/git/commits.ts';
@@ -139,6 +139,32 @@ describe('securing the work of a checkout', () => {
     await expect(readIdentity(demo.fairleadGit())).rejects.toMatchObject({ code: 'git.no-identity' });
     demo.config('user.name', 'A B');
     expect((await readIdentity(demo.fairleadGit())).author).toEqual({ name: 'A B', email: 'a@b.c' });
+  });
+
+  it('commits to no other branch than the one meant, and to no repository around', async () => {
+    using demo = TestRepository.with({ a: 'a' });
+    const folder = join(demo.folder, 'inside');
+    demo.git('worktree', 'add', '--quiet', '-b', 'lane', folder);
+    const lane = demo.at(folder);
+    lane.write({ work: 'w' });
+    const git = lane.fairleadGit();
+    const tips = demo.git('for-each-ref');
+    await expect(commitAll(git, { message: 'm', branch: 'other' })).rejects.toMatchObject({
+      code: 'worktree.broken',
+    });
+    lane.git('switch', '--quiet', '--detach');
+    await expect(commitAll(git, { message: 'm', branch: 'lane' })).rejects.toMatchObject({
+      code: 'worktree.broken',
+    });
+    lane.switch('lane');
+    renameSync(join(folder, '.git'), join(folder, 'dot-git'));
+    await expect(commitAll(git, { message: 'm', branch: 'main' })).rejects.toMatchObject({
+      code: 'worktree.broken',
+    });
+    expect(demo.git('for-each-ref')).toBe(tips);
+    renameSync(join(folder, 'dot-git'), join(folder, '.git'));
+    expect(await commitAll(git, { message: 'm', branch: 'lane' })).toMatchObject({ kind: 'committed' });
+    expect(demo.tip('lane')).toBe(lane.tip());
   });
 
   it('stores files under autocrlf and safecrlf', async () => {

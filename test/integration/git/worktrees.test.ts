@@ -287,6 +287,19 @@ describe('removing a worktree', () => {
     expect(readdirSync(join(demo.folder, '.git/worktrees'))).toEqual(['theirs']);
   });
 
+  it('refuses one without its .git file, inside the repository too', async () => {
+    using demo = TestRepository.with({ '.gitignore': 'trees/\n' });
+    const repository = await demo.open();
+    const { folder } = await addWorktree(
+      repository,
+      request(demo, { folder: join(demo.folder, 'trees/one') }),
+    );
+    rmSync(join(folder, '.git'));
+    demo.at(folder).write({ work: 'w' });
+    await expect(removeWorktree(repository, folder)).rejects.toMatchObject({ code: 'worktree.broken' });
+    expect(demo.at(folder).read('work')).toBe('w');
+  });
+
   it('refuses a folder that is no worktree of this repository', async () => {
     using demo = TestRepository.with();
     mkdirSync(join(demo.root, 'plain'));
