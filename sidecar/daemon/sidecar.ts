@@ -5,7 +5,7 @@ import { pricesWith } from '../cost/prices.ts';
 import { BUILD } from '../platform/build.ts';
 import { pruneBundles } from '../platform/bundle.ts';
 import type { Clock } from '../platform/clock.ts';
-import { joinConfigs, readConfig } from '../platform/config.ts';
+import { joinConfigs, readConfig, readRepositoryConfig } from '../platform/config.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
@@ -106,7 +106,7 @@ export class Sidecar {
     const configFor = (main: string) =>
       joinConfigs(
         readConfig(join(paths.home, 'config.toml')),
-        readConfig(join(main, '.fairlead', 'config.toml')),
+        readRepositoryConfig(join(main, '.fairlead', 'config.toml')),
       );
     const context: SessionContext = {
       table,
@@ -130,10 +130,7 @@ export class Sidecar {
         }),
       log,
     );
-    const fleet = new Fleet({
-      context,
-      terminals: this.#terminals,
-      ledger,
+    const fleet = new Fleet(context, this.#terminals, ledger, {
       queueEntry: (session) => entries.openOf(session)?.id ?? null,
       changed: (session) => {
         for (const client of this.#followers) client.notify(SessionChanged, session);
@@ -152,8 +149,8 @@ export class Sidecar {
         setLandTo: (repository, to) => table.setLandTo(repository, to),
         isInTurn: (id) => fleet.isInTurn(id),
         setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
-        environment: (session) => fleet.environment(session),
-        git: (session, folder) => gitOf(context, fleet.environment(session), folder),
+        environment: (session) => table.environment(session.environment),
+        git: (session, folder) => gitOf(context, table.environment(session.environment), folder),
       },
       events: this.#events,
       clock,
@@ -187,11 +184,16 @@ export class Sidecar {
       follow: (client) => this.#follow(client),
       diff: (session, stat, signal) => diffSession(context, session, stat, signal),
     });
-    this.#server = new SocketServer(handlers, log, {
-      info: () => this.#info(),
-      introduced: (client) => person.renewAgent(client.environment),
-      changed: () => this.#idle.look(),
-    });
+    this.#server = new SocketServer(
+      handlers,
+      {
+        info: () => this.#info(),
+        introduced: (client) => person.renewAgent(client.environment),
+        changed: () => this.#idle.look(),
+      },
+      clock,
+      log,
+    );
     this.#idle = new IdleEnd(
       clock,
       idleMs,
@@ -217,11 +219,21 @@ export class Sidecar {
   async end(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
-    await this.#queue.stop();
-    this.#fleet.stop();
-    await this.#server.close();
-    this.#store.close();
-    this.#platform.log.info('sidecar ends');
+    const { log } = this.#platform;
+    // One that fails must not keep the others, nor the process, from ending.
+    for (const [part, end] of [
+      ['queue', () => this.#queue.stop()],
+      ['fleet', () => this.#fleet.stop()],
+      ['server', () => this.#server.close()],
+      ['store', () => this.#store.close()],
+    ] as const) {
+      try {
+        await end();
+      } catch (error) {
+        log.error('not ended in order', { part, error });
+      }
+    }
+    log.info('sidecar ends');
     this.#onEnd();
   }
 

@@ -1,0 +1,141 @@
+import { sleep } from '../platform/clock.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import type { Pane } from '../protocol/protocol.ts';
+import type { DisplayState } from '../protocol/session.ts';
+import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
+import { launchShell } from './launching.ts';
+import type { SessionRecord } from './record.ts';
+import { type FleetParts, requirePlace, type Starter } from './starter.ts';
+
+/** How long the agent's signals are waited for after keys were pressed, in milliseconds. */
+const SIGNALS_WITHIN_MS = 5_000;
+
+/** What passes between a person and an agent: prompts, answers, interruptions, terminals. */
+export class Dialogue {
+  readonly #parts: FleetParts;
+  readonly #starter: Starter;
+  readonly #keyboard: Keyboard;
+
+  constructor(parts: FleetParts, starter: Starter) {
+    this.#parts = parts;
+    this.#starter = starter;
+    this.#keyboard = new Keyboard(parts.terminals);
+  }
+
+  /**
+   * Brings a prompt to the agent, starting it again when it sleeps. Waits while it is on its way; not for the end of
+   * a turn that runs, nor for a person. Gives whether the agent has it.
+   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`
+   */
+  async send(name: string, text: string, signal: AbortSignal): Promise<boolean> {
+    const { context, observation, view } = this.#parts;
+    const { table, clock, ids } = context;
+    const { id, life } = view.living(name);
+    const prompt = ids.uuid();
+    table.transaction(() => {
+      table.addPrompt({
+        id: prompt,
+        session: id,
+        text,
+        state: 'waiting',
+        via: 'paste',
+        tries: 0,
+        created_at: clock.now(),
+        sent_at: null,
+        confirmed_at: null,
+      });
+      table.update(id, { demand: null, unread: false });
+    });
+    if (life === 'sleeping') await this.#starter.resume(id);
+    await observation.look(id);
+    await view.until(() => this.#isSettled(prompt, id), { signal });
+    return table.prompt(prompt)?.state === 'confirmed';
+  }
+
+  #isSettled(prompt: string, session: string): boolean {
+    const { table } = this.#parts.context;
+    const state = table.prompt(prompt)?.state;
+    if (state !== 'waiting' && state !== 'sent') return true;
+    const { agent_fact, life } = table.get(session);
+    const held = agent_fact === 'working' || agent_fact === 'needs-you';
+    return state === 'waiting' && life === 'active' && held;
+  }
+
+  /**
+   * Answers what the agent asks: `allow`, `deny`, `deny: why`, the label or number of a choice, or a text.
+   * @throws FairleadError `answer.nothing-to-answer`, `session.archived`
+   */
+  async answer(name: string, answer: string): Promise<void> {
+    const { context, view, serial } = this.#parts;
+    const record = view.living(name);
+    if (record.demand?.kind === 'trust') return this.#starter.trust.answer(record, answer);
+    await serial.run(`answer ${record.id}`, () =>
+      giveAnswer(this.#keyboard, context.table.get(record.id), answer),
+    );
+    return this.#leaves(record.id, 'needs-you');
+  }
+
+  /**
+   * Interrupts the turn that runs; none is no error.
+   * @throws FairleadError `session.archived`, `session.not-running`
+   */
+  async interrupt(name: string): Promise<void> {
+    const { terminals, view } = this.#parts;
+    const { id, terminal } = view.living(name);
+    if (terminal === null || terminals.terminal(terminal).kind !== 'known') throw notRunning(id);
+    if (view.show(id).facts.agent !== 'working') return;
+    await interruptTurn(this.#keyboard, terminal);
+    await this.#leaves(id, 'working');
+  }
+
+  /** Gives the signals of the agent a moment, so that what is answered is the state after. */
+  async #leaves(id: string, state: DisplayState): Promise<void> {
+    const { observation, view } = this.#parts;
+    for (let waited = 0; waited < SIGNALS_WITHIN_MS; waited += 100) {
+      await observation.look(id);
+      if (view.show(id).state !== state) return;
+      await sleep(100);
+    }
+  }
+
+  /**
+   * A ticket for the byte stream of a terminal. Starts the agent again when it sleeps, and a shell when there is none.
+   * @throws FairleadError `session.archived`, `session.not-running`
+   */
+  async attach(name: string, pane: Pane): Promise<{ ticket: string; terminal: string }> {
+    const record = this.#parts.view.living(name);
+    const terminal = pane === 'shell' ? await this.#shellOf(record) : await this.#agentTerminalOf(record);
+    const { ticket } = await this.#parts.terminals.request('ticket', { id: terminal });
+    return { ticket, terminal };
+  }
+
+  async #agentTerminalOf(record: SessionRecord): Promise<string> {
+    const { context, terminals } = this.#parts;
+    const asking = this.#starter.trust.terminalFor(record);
+    if (asking !== undefined) return asking;
+    if (terminals.terminal(record.terminal).kind !== 'known') await this.#starter.resume(record.id);
+    const { terminal } = context.table.get(record.id);
+    if (terminal === null) throw notRunning(record.id);
+    return terminal;
+  }
+
+  #shellOf({ id }: SessionRecord): Promise<string> {
+    const { context, terminals, serial } = this.#parts;
+    return serial.run(id, async () => {
+      const record = requirePlace(context.table.get(id));
+      const known = terminals.terminal(record.shell);
+      if (record.shell !== null && known.kind === 'known' && known.info.exited === undefined)
+        return record.shell;
+      const shell = context.ids.uuid();
+      context.table.update(id, { shell });
+      await launchShell(context, terminals, record, shell);
+      return shell;
+    });
+  }
+}
+
+function notRunning(id: string): FairleadError {
+  return new FairleadError('session.not-running', `The agent of ${id} does not run.`, {
+    hint: `Start it: fairlead resume ${id}`,
+  });
+}

@@ -1,0 +1,123 @@
+import type { Ledger } from '../cost/ledger.ts';
+import { toUsd } from '../cost/money.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import type { Session, Turn } from '../protocol/session.ts';
+import type { SessionContext } from './context.ts';
+import { fleetOrder } from './display.ts';
+import type { SessionRecord } from './record.ts';
+import { sessionView } from './session-view.ts';
+
+export interface FleetListeners {
+  /** Id of the session's entry in the merge queue that has not ended. */
+  queueEntry(session: string): string | null;
+  /** The session as it is, whenever that has changed. */
+  changed(session: Session): void;
+}
+
+/** The fleet as it is seen, and the waiting for it to be otherwise. */
+export class FleetView {
+  readonly #context: SessionContext;
+  readonly #ledger: Ledger;
+  readonly #listeners: FleetListeners;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(context: SessionContext, ledger: Ledger, listeners: FleetListeners) {
+    this.#context = context;
+    this.#ledger = ledger;
+    this.#listeners = listeners;
+  }
+
+  of(record: SessionRecord): Session {
+    const { table } = this.#context;
+    return sessionView(record, {
+      repo: table.repository(record.repository).main,
+      turns: table.turnCount(record.id),
+      cost: this.#ledger.sessionCost(record.id),
+      queue: this.#listeners.queueEntry(record.id),
+    });
+  }
+
+  /** @throws FairleadError `session.missing`, `session.ambiguous` */
+  show(name: string): Session {
+    return this.of(this.#context.table.resolve(name));
+  }
+
+  /** In the order of what needs the person. */
+  list(filter: { repo?: string | undefined; archived: boolean }): Session[] {
+    return this.#context.table
+      .list(filter)
+      .map((record) => this.of(record))
+      .filter(({ repo }) => filter.repo === undefined || repo === filter.repo)
+      .sort(fleetOrder);
+  }
+
+  turns(name: string): Turn[] {
+    const record = this.#context.table.resolve(name);
+    const costs = this.#ledger.turnCosts(record.id).turns;
+    return this.#context.table.turns(record.id).map((turn) => ({
+      n: turn.n,
+      prompt: turn.prompt,
+      answer: turn.answer,
+      outcome: turn.outcome,
+      startedAt: turn.started_at,
+      endedAt: turn.ended_at,
+      costUsd: toUsd(costs.get(turn.n)?.nano ?? 0),
+      unpriced: costs.get(turn.n)?.unpriced ?? 0,
+    }));
+  }
+
+  /** @throws FairleadError `session.archived` */
+  living(name: string): SessionRecord {
+    const record = this.#context.table.resolve(name);
+    if (record.life !== 'archived') return record;
+    throw new FairleadError('session.archived', `${record.id} is archived.`, {
+      hint: `Its work is on the branch ${record.branch}; start a session from it: fairlead new --base ${record.branch}`,
+    });
+  }
+
+  /** Tells everybody how the session is, and those who wait for that. */
+  announce(id: string): void {
+    const record = this.#context.table.find(id);
+    if (record === undefined) return;
+    for (const look of [...this.#waiting]) look();
+    this.#listeners.changed(this.of(record));
+  }
+
+  /**
+   * Resolves to true once `reached` holds, looked at after every change of the fleet; to false after `timeoutMs`.
+   * @throws the reason of `signal` when that aborts first
+   */
+  until(
+    reached: () => boolean,
+    options: { timeoutMs?: number | undefined; signal?: AbortSignal },
+  ): Promise<boolean> {
+    const { timeoutMs, signal } = options;
+    return new Promise((resolve, reject) => {
+      let cancelTimer: (() => void) | undefined;
+      const end = () => {
+        this.#waiting.delete(look);
+        cancelTimer?.();
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const look = () => {
+        if (!reached()) return;
+        end();
+        resolve(true);
+      };
+      const onAbort = () => {
+        end();
+        reject(signal?.reason);
+      };
+      if (signal?.aborted) return onAbort();
+      if (timeoutMs !== undefined) {
+        cancelTimer = this.#context.clock.after(timeoutMs, () => {
+          end();
+          resolve(reached());
+        });
+      }
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}

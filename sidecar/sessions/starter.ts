@@ -1,0 +1,174 @@
+import { openRepository, type Repository } from '../git/repository.ts';
+import { removeWorktree } from '../git/worktrees.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { Reason } from '../protocol/reason.ts';
+import { gitOf, type SessionContext } from './context.ts';
+import { type Creation, makeWorktree, type NewSessionRequest, planSession } from './creation.ts';
+import type { FleetView } from './fleet-view.ts';
+import { launchAgent, type PlacedSession } from './launching.ts';
+import type { Observation } from './observation.ts';
+import type { SessionRecord } from './record.ts';
+import type { Serial } from './serial.ts';
+import type { TerminalHost } from './terminal-host.ts';
+import { TrustGate } from './trust-gate.ts';
+
+export interface FleetParts {
+  context: SessionContext;
+  terminals: TerminalHost;
+  observation: Observation;
+  view: FleetView;
+  /** One piece of work at a time for each session. */
+  serial: Serial;
+}
+
+/** Starts sessions: from a prompt, from what a crash left, from their sleep. */
+export class Starter {
+  readonly trust: TrustGate;
+  readonly #parts: FleetParts;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    this.trust = new TrustGate(parts.context, parts.terminals, (session) => this.#proceed(session));
+  }
+
+  /**
+   * Makes branch and worktree and starts the agent. When that fails, nothing of it is left.
+   * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`
+   */
+  async create(request: NewSessionRequest, environment: Readonly<Record<string, string>>): Promise<Creation> {
+    const { context, observation, view, serial } = this.#parts;
+    const made = await serial.run('plan', () => planSession(context, request, environment));
+    const { id, title } = made.record;
+    try {
+      const held = request.start && (await this.trust.holds(made.record));
+      if (!held) {
+        const placed = requirePlace(await makeWorktree(context, made.record, made.repository, false));
+        if (request.start) await serial.run(id, () => this.#launch(placed));
+        else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
+      }
+    } catch (error) {
+      await this.#abandon(made.record);
+      throw error;
+    }
+    context.events.add({
+      kind: 'session-created',
+      session: id,
+      state: 'starting',
+      entry: null,
+      message: title,
+    });
+    observation.watch(id);
+    view.announce(id);
+    return made;
+  }
+
+  /** Goes on with a session that an earlier sidecar did not finish making. Nobody waits for it. */
+  continue(record: SessionRecord): void {
+    void this.trust
+      .holds(record)
+      .then((held) => (held ? undefined : this.#proceed(record.id)))
+      .catch((error: unknown) => this.#notStarted(record.id, error));
+  }
+
+  /**
+   * Starts the agent again with its conversation. One that runs is left alone.
+   * @throws FairleadError `session.archived`, `session.not-running` (it has no worktree), `worktree.broken`,
+   * `agent.missing`
+   */
+  async resume(name: string): Promise<void> {
+    const { context, terminals, observation, view, serial } = this.#parts;
+    const { id } = view.living(name);
+    await serial.run(id, async () => {
+      const record = requirePlace(context.table.get(id));
+      const known = terminals.terminal(record.terminal);
+      if (known.kind === 'known' && known.info.exited === undefined) return;
+      if (known.kind === 'known') await terminals.request('forget', { id: known.info.id });
+      context.table.update(id, {
+        life: 'starting',
+        terminal: null,
+        demand: null,
+        reason: null,
+        agent_fact: 'idle',
+      });
+      await this.#launch({ ...record, life: 'starting', terminal: null });
+    });
+    observation.watch(id);
+    view.announce(id);
+  }
+
+  async repositoryOf(record: SessionRecord): Promise<Repository> {
+    const { context } = this.#parts;
+    const { main } = context.table.repository(record.repository);
+    return openRepository(main, gitOf(context, context.table.environment(record.environment), main));
+  }
+
+  async #proceed(id: string): Promise<void> {
+    const { context, observation, view, serial } = this.#parts;
+    await serial.run(id, async () => {
+      const record = context.table.find(id);
+      if (record === undefined || record.life !== 'starting') return;
+      try {
+        context.table.update(id, { demand: null });
+        const placed = requirePlace(
+          await makeWorktree(context, record, await this.repositoryOf(record), true),
+        );
+        this.#rearmFirstPrompt(placed);
+        await this.#launch(placed);
+      } catch (error) {
+        this.#notStarted(id, error);
+      }
+    });
+    observation.watch(id);
+    view.announce(id);
+  }
+
+  async #launch(placed: PlacedSession): Promise<void> {
+    await launchAgent(this.#parts.context, this.#parts.terminals, placed);
+  }
+
+  /** Nobody waits for the answer: it shows on the session. */
+  #notStarted(id: string, error: unknown): void {
+    const { context, observation, view } = this.#parts;
+    context.log.warn('session not started', { session: id, error: messageOf(error) });
+    const demand: Reason = { kind: 'start-failed', message: `It could not be started: ${messageOf(error)}` };
+    context.table.update(id, { demand });
+    observation.recompute(id);
+    view.announce(id);
+  }
+
+  /** A first prompt that was on its way in a terminal that never was goes along again. */
+  #rearmFirstPrompt(record: SessionRecord): void {
+    const { context, terminals } = this.#parts;
+    if (context.table.turnCount(record.id) > 0 || terminals.terminal(record.terminal).kind === 'known')
+      return;
+    for (const prompt of context.table.openPrompts(record.id)) {
+      if (prompt.state === 'sent') context.table.updatePrompt(prompt.id, { state: 'waiting', tries: 0 });
+    }
+  }
+
+  /** Takes back a session that could not be started: whoever asked for it gets the error and nothing else. */
+  async #abandon(record: SessionRecord): Promise<void> {
+    const { context, terminals } = this.#parts;
+    const now = context.table.find(record.id);
+    try {
+      if (now?.terminal) await terminals.request('kill', { id: now.terminal, signal: 'SIGKILL', graceMs: 0 });
+      if (now?.git_dir) {
+        const repository = await this.repositoryOf(now);
+        await removeWorktree(repository, now.worktree);
+        await repository.git.attempt(['branch', '-D', '--', now.branch]);
+      }
+    } catch (error) {
+      context.log.warn('session not cleared away', { session: record.id, error: messageOf(error) });
+    }
+    context.table.remove(record.id);
+  }
+}
+
+/** @throws FairleadError `session.not-running` */
+export function requirePlace(record: SessionRecord): PlacedSession {
+  const { git_dir } = record;
+  if (git_dir !== null) return { ...record, git_dir };
+  throw new FairleadError('session.not-running', `${record.id} has no worktree yet.`, {
+    hint: `See what it waits for: fairlead show ${record.id}`,
+  });
+}
