@@ -20,8 +20,10 @@ export interface Surroundings {
 
 /** Runs one command line (without `node` and the script); gives the exit code. */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  // Known before parsing, so that wrong usage is told in the same form.
-  const output = new Output(args.includes('--json'));
+  // Known before parsing, so that wrong usage is told in the same form; taken wherever it stands.
+  const ownArgs = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  const output = new Output(ownArgs.includes('--json'));
+  const rest = [...ownArgs.filter((each) => each !== '--json'), ...args.slice(ownArgs.length)];
   let failure: FairleadError | undefined;
 
   const act: Act = (run) =>
@@ -66,7 +68,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   }
 
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode === 0 ? 0 : 2;

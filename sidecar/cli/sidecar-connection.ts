@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import {
+  CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
   ResponseError,
@@ -11,7 +12,7 @@ import {
 import { z } from 'zod';
 import { BUILD, compareVersions } from '../platform/build.ts';
 import { bundleName, installBundle } from '../platform/bundle.ts';
-import { systemClock } from '../platform/clock.ts';
+import { sleep, systemClock } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { findNode } from '../platform/node-runtime.ts';
@@ -33,6 +34,10 @@ import { isInteractive } from './question.ts';
 export interface ConnectionRequest {
   environment: Readonly<Record<string, string | undefined>>;
 }
+
+/** How often a sidecar that ends while it is greeted is followed by another attempt. */
+const GREETINGS = 5;
+const TRY_AGAIN = { hint: 'Run it again; nothing that was decided is lost.' };
 
 const WireErrorData = z.looseObject({
   code: z.string(),
@@ -57,8 +62,9 @@ export class SidecarConnection {
   /**
    * Connects to the sidecar of this home. With `start` one is started when there is none, and an older one that is
    * idle is replaced.
-   * @throws FairleadError `daemon.not-running` (without `start`), `daemon.spawn-failed`, `node.missing`,
-   * `home.read-only`, `home.socket-path-too-long`, `client.too-old`, `client.too-new`
+   * @throws FairleadError `daemon.not-running` (without `start`), `daemon.spawn-failed`, `daemon.lost`,
+   * `node.missing`, `home.read-only`, `home.socket-path-too-long`, `store.newer`, `store.damaged`, `disk.full`,
+   * `client.too-old`, `client.too-new`
    */
   static async open(request: ConnectionRequest, options: { start: boolean }): Promise<SidecarConnection> {
     const paths = pathsFor(request.environment);
@@ -73,14 +79,27 @@ export class SidecarConnection {
     }
     preparePaths(paths);
     const daemon = sidecarProcess(paths, request);
-    const { socket } = await connectOrStart(daemon);
-    const connection = await SidecarConnection.#greet(socket, request);
+    const connection = await SidecarConnection.#startAndGreet(daemon, request);
     if (!isOlder(connection.info)) return connection;
     // Replaced only when idle: whoever works with the older one is not to notice.
     const { stopped } = await connection.request(StopSidecar, { terminals: false, onlyIfIdle: true });
     if (!stopped) return connection;
     await connection.ended();
-    return SidecarConnection.#greet((await connectOrStart(daemon)).socket, request);
+    return SidecarConnection.#startAndGreet(daemon, request);
+  }
+
+  /** One that was just ending when it was met is followed by the next. */
+  static async #startAndGreet(daemon: DaemonProcess, request: ConnectionRequest): Promise<SidecarConnection> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { socket } = await connectOrStart(daemon);
+      try {
+        return await SidecarConnection.#greet(socket, request);
+      } catch (error) {
+        const lost = error instanceof FairleadError && error.code === 'daemon.lost';
+        if (!lost || attempt === GREETINGS) throw error;
+        await sleep(50 * attempt);
+      }
+    }
   }
 
   static async #greet(socket: Socket, request: ConnectionRequest): Promise<SidecarConnection> {
@@ -95,8 +114,13 @@ export class SidecarConnection {
       answerQuestion(AskPerson.params.parse(params)),
     );
     connection.listen();
+    // A connection that ends does not settle what was asked over it.
+    const lost = new Promise<never>((_resolve, reject) => {
+      socket.once('close', () => reject(new FairleadError('daemon.lost', 'The sidecar ended.', TRY_AGAIN)));
+    });
+    lost.catch(() => {});
     try {
-      const answer = await connection.sendRequest(Initialize.method, {
+      const greeting = connection.sendRequest(Initialize.method, {
         initializationOptions: {
           protocol: PROTOCOL_VERSIONS,
           name: 'fairlead',
@@ -106,7 +130,7 @@ export class SidecarConnection {
           answersQuestions: isInteractive(),
         },
       });
-      const { fairlead } = Initialize.result.parse(answer);
+      const { fairlead } = Initialize.result.parse(await Promise.race([greeting, lost]));
       requireCommonVersion(fairlead);
       return new SidecarConnection(socket, connection, fairlead);
     } catch (error) {
@@ -121,17 +145,15 @@ export class SidecarConnection {
     params: z.input<P>,
     signal?: AbortSignal,
   ): Promise<z.output<R>> {
-    const { CancellationTokenSource } = await import('vscode-jsonrpc/node');
     const cancel = new CancellationTokenSource();
     const onAbort = () => cancel.cancel();
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const pending = this.#connection.sendRequest(kind.method, params, cancel.token);
-      const lost = this.#ended.then(() => {
-        throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
-          hint: 'Run it again; nothing that was decided is lost.',
-        });
+      const lost = this.#ended.then((): never => {
+        throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', TRY_AGAIN);
       });
+      lost.catch(() => {});
       return kind.result.parse(await Promise.race([pending, lost]));
     } catch (error) {
       throw fromWire(error);

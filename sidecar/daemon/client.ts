@@ -7,6 +7,7 @@ import {
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { z } from 'zod';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { asFairleadError, FairleadError, WIRE_ERROR_NUMBER, type WireError } from '../protocol/errors.ts';
 import {
@@ -16,55 +17,77 @@ import {
   type RequestKind,
   type SidecarInfo,
 } from '../protocol/protocol.ts';
+import { MessageLimit } from './message-limit.ts';
 
 /** What the sidecar does for a request. The signal aborts when the client cancels or leaves. */
 export type Handler = (params: unknown, client: Client, signal: AbortSignal) => Promise<unknown>;
 export type Handlers = ReadonlyMap<string, Handler>;
 
-/** A socket that may hold this many unsent bytes before its events are dropped: a reader that stopped reading. */
+/** Bytes that may wait for a client to read them; more means that it has stopped reading, and it is let go. */
 const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
+/** Milliseconds in which a client has to say who it is. */
+const INTRODUCTION_MS = 10_000;
+/** Milliseconds that a client has to close its side after ours was closed. */
+const FAREWELL_MS = 1_000;
+/** Requests of one client that may be under way at a time. */
+const MAX_PENDING = 256;
+
+/** What a connection knows of the process that it belongs to. */
+export interface ClientHost {
+  info(): SidecarInfo;
+  /** The client has said who it is. */
+  introduced(client: Client): void;
+}
 
 /** One connection: a window, a command. Its end takes nothing else along. */
 export class Client {
   readonly #socket: Socket;
   readonly #connection: MessageConnection;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #gone = new AbortController();
+  #pending = 0;
   #info: ClientInfo | undefined;
 
-  constructor(
-    socket: Socket,
-    handlers: Handlers,
-    host: { info(): SidecarInfo; introduced(client: Client): void },
-    log: Log,
-  ) {
+  constructor(socket: Socket, handlers: Handlers, host: ClientHost, clock: Clock, log: Log) {
     this.#socket = socket;
     this.#log = log;
+    this.#clock = clock;
+    this.#watch();
     this.#connection = createMessageConnection(
       new StreamMessageReader(socket),
       new StreamMessageWriter(socket),
     );
-    socket.on('error', (error) => log.debug('client socket', { error }));
     this.#connection.onClose(() => this.#gone.abort(new FairleadError('cancelled', 'The client left.')));
-    this.#connection.onError(([error]) => log.warn('client connection', { error }));
+    this.#connection.onError(([error]) => this.#drop('what it sends is no JSON-RPC', error));
     this.#connection.onUnhandledNotification(() => {});
     this.#connection.onRequest('shutdown', () => null);
     this.#connection.onNotification('exit', () => {
       socket.end();
     });
     this.#connection.onRequest(Initialize.method, (params: unknown) => {
-      this.#info = parse(Initialize.params, params).initializationOptions;
-      host.introduced(this);
-      return { capabilities: {}, fairlead: host.info() };
+      try {
+        this.#info = parse(Initialize.params, params).initializationOptions;
+        host.introduced(this);
+        return { capabilities: {}, fairlead: host.info() };
+      } catch (error) {
+        throw this.#toWire(Initialize.method, error);
+      }
     });
     for (const [method, handler] of handlers) {
       this.#connection.onRequest(method, (params: unknown, token) => {
         const cancelled = new AbortController();
         token.onCancellationRequested(() => cancelled.abort(new FairleadError('cancelled', 'Cancelled.')));
         const signal = AbortSignal.any([cancelled.signal, this.#gone.signal]);
-        return handler(params, this, signal).catch((error: unknown) => {
-          throw this.#toWire(method, error);
-        });
+        this.#pending += 1;
+        if (this.#pending > MAX_PENDING) this.#drop('it sends requests without waiting for answers');
+        return handler(params, this, signal)
+          .catch((error: unknown) => {
+            throw this.#toWire(method, error);
+          })
+          .finally(() => {
+            this.#pending -= 1;
+          });
       });
     }
     this.#connection.listen();
@@ -87,23 +110,57 @@ export class Client {
   notify<P extends z.ZodType>(kind: NotificationKind<P>, params: z.input<P>): void {
     if (this.#gone.signal.aborted) return;
     if (this.#socket.writableLength > MAX_UNSENT_BYTES) {
-      this.#log.warn('client does not read; connection closed', { client: this.#info?.name });
-      this.#socket.destroy();
+      this.#drop('it does not read');
       return;
     }
     this.#connection.sendNotification(kind.method, params).catch(() => {});
   }
 
-  /** Asks the client; rejects when it leaves. */
+  /**
+   * Asks the client.
+   * @throws FairleadError `cancelled` when it leaves
+   */
   async ask<P extends z.ZodType, R extends z.ZodType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
   ): Promise<z.output<R>> {
-    return parse(kind.result, await this.#connection.sendRequest(kind.method, params));
+    // A connection that ends does not settle what was asked over it.
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    const onGone = () => reject(this.#gone.signal.reason);
+    if (this.#gone.signal.aborted) onGone();
+    this.#gone.signal.addEventListener('abort', onGone, { once: true });
+    try {
+      return parse(kind.result, await Promise.race([this.#connection.sendRequest(kind.method, params), left]));
+    } finally {
+      this.#gone.signal.removeEventListener('abort', onGone);
+    }
   }
 
+  /** Closes our side; a client that does not close its own is let go after a moment. */
   close(): void {
     this.#socket.end();
+    this.#clock.after(FAREWELL_MS, () => this.#socket.destroy());
+  }
+
+  /** Lets go of a client that does not keep to the rules, before what it does costs anybody else. */
+  #watch(): void {
+    const limit = new MessageLimit();
+    this.#socket.on('error', (error) => this.#log.debug('client socket', { error }));
+    this.#socket.on('data', (chunk: Buffer) => {
+      const fault = limit.push(chunk);
+      if (fault !== undefined) this.#drop(fault);
+      else if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+    });
+    const cancel = this.#clock.after(INTRODUCTION_MS, () => {
+      if (this.#info === undefined) this.#drop('it does not say who it is');
+    });
+    this.#socket.once('close', cancel);
+  }
+
+  #drop(why: string, error?: unknown): void {
+    if (this.#socket.destroyed) return;
+    this.#log.warn('client dropped', { client: this.#info?.name, why, error });
+    this.#socket.destroy();
   }
 
   #toWire(method: string, error: unknown): ResponseError<WireError> {

@@ -4,17 +4,14 @@ import { BUILD } from '../platform/build.ts';
 import { markRunning } from '../platform/bundle.ts';
 import { systemClock } from '../platform/clock.ts';
 import { systemIds } from '../platform/ids.ts';
+import { EXIT_TAKEN, printLastWords } from '../platform/daemon-process.ts';
 import { fileLog } from '../platform/log.ts';
 import { pathsFor, preparePaths } from '../platform/paths.ts';
 import { takeProcessLock } from '../platform/process-lock.ts';
-import { asFairleadError } from '../protocol/errors.ts';
 import { Sidecar } from './sidecar.ts';
 
 /** Ten minutes. */
 const IDLE_MS = 600_000;
-
-/** Exit code when another sidecar serves this home already (EX_TEMPFAIL of sysexits.h). */
-const EXIT_TAKEN = 75;
 
 /** `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant. */
 async function main(): Promise<void> {
@@ -36,7 +33,7 @@ async function main(): Promise<void> {
       paths,
       environment: process.env,
       bundle: join(process.argv[1] ?? '', '..'),
-      idleMs: Number(process.env.FAIRLEAD_IDLE_MS ?? IDLE_MS),
+      idleMs: idleTime(process.env.FAIRLEAD_IDLE_MS),
     },
     { clock: systemClock, ids: systemIds, log },
     () => process.exit(0),
@@ -47,9 +44,13 @@ async function main(): Promise<void> {
   log.info('sidecar serves', { pid: process.pid, ...BUILD, node: process.version });
 }
 
+/** Milliseconds; what is no number above 0 counts as not set. */
+function idleTime(text: string | undefined): number {
+  const value = Number(text);
+  return value > 0 && value < 2 ** 31 ? value : IDLE_MS;
+}
+
 main().catch((error: unknown) => {
-  const { code, message, hint } = asFairleadError(error);
-  // The last line is what whoever started the sidecar shows.
-  console.error(`${code}: ${message}${hint === undefined ? '' : ` ${hint}`}`);
+  printLastWords(error);
   process.exit(1);
 });

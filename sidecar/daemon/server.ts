@@ -1,14 +1,11 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { SidecarInfo } from '../protocol/protocol.ts';
-import { Client, type Handlers } from './client.ts';
+import { Client, type ClientHost, type Handlers } from './client.ts';
 
 /** What the server tells, and is told, of its clients. */
-export interface ServerHost {
-  info(): SidecarInfo;
-  /** The client has said who it is. */
-  introduced(client: Client): void;
+export interface ServerHost extends ClientHost {
   /** A client came or left. */
   changed(): void;
 }
@@ -19,9 +16,9 @@ export class SocketServer {
   readonly #clients = new Set<Client>();
   #path = '';
 
-  constructor(handlers: Handlers, log: Log, host: ServerHost) {
+  constructor(handlers: Handlers, host: ServerHost, clock: Clock, log: Log) {
     this.#server = createServer((socket) => {
-      const client = new Client(socket, handlers, host, log);
+      const client = new Client(socket, handlers, host, clock, log);
       this.#clients.add(client);
       host.changed();
       client.gone.addEventListener('abort', () => {
@@ -36,13 +33,16 @@ export class SocketServer {
     return this.#clients;
   }
 
-  /** Listens on a socket that this user alone can open. */
+  /**
+   * Listens on a socket that this user alone can open. A dead one in its place is removed: the caller holds the lock
+   * that says that no other process serves it.
+   */
   listen(path: string): Promise<void> {
     this.#path = path;
     rmSync(path, { force: true });
     return new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      // Agents inherit the umask: it may differ only for the instant in which the socket is made.
+      // Children inherit the umask: it differs only for the instant in which the socket is made.
       const umask = process.umask(0o177);
       try {
         this.#server.listen(path, () => {
@@ -56,9 +56,10 @@ export class SocketServer {
     });
   }
 
+  /** Stops listening and lets every client go. */
   async close(): Promise<void> {
-    rmSync(this.#path, { force: true });
     for (const client of this.#clients) client.close();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    rmSync(this.#path, { force: true });
   }
 }

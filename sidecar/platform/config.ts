@@ -16,7 +16,7 @@ export const Config = z.strictObject({
     .default({}),
   worktree: z
     .strictObject({
-      /** Where worktrees are made: below Fairlead's home, beside the repository, or inside it. */
+      /** Where worktrees are made: below Fairlead's home, beside the repository, or in its `.fairlead/worktrees`. */
       place: z.enum(['home', 'sibling', 'inside']),
       /** Files of the main checkout to copy, as gitignore patterns; replaces the default. */
       copy: z.array(z.string()),
@@ -47,6 +47,9 @@ const RUNNABLE = [
   ['land', 'check'],
 ] as const;
 
+/** A mode in which nobody is asked: a repository, which others write too, must not choose it for the person. */
+const PERSONAL_MODE = 'bypassPermissions';
+
 export const EMPTY_CONFIG: Config = Config.parse({});
 
 /**
@@ -66,17 +69,42 @@ export function readConfig(file: string): Config {
   return parseConfig(text, file);
 }
 
+/**
+ * Reads the file that a repository carries.
+ * @throws FairleadError `config.invalid` also when it wants the agent to run without asking
+ */
+export function readRepositoryConfig(file: string): Config {
+  const config = readConfig(file);
+  if (config.agent.mode !== PERSONAL_MODE) return config;
+  throw new FairleadError('config.invalid', `${file} cannot be used: [agent] mode ${PERSONAL_MODE} is refused.`, {
+    hint: `Put it into config.toml in Fairlead's home, or give --mode ${PERSONAL_MODE}: a repository may not choose it.`,
+  });
+}
+
 export function parseConfig(text: string, file: string): Config {
   let value: unknown;
   try {
     value = parse(text);
   } catch (error) {
-    const place = error instanceof TomlError ? ` at line ${error.line}` : '';
+    const place = error instanceof TomlError ? ` (line ${error.line}, column ${error.column})` : '';
     throw invalid(file, `it is not TOML${place}`, error);
   }
   const parsed = Config.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw invalid(file, z.prettifyError(parsed.error).replaceAll('\n', ' '), parsed.error);
+  throw invalid(file, parsed.error.issues.map(wordsOf).join('; '), parsed.error);
+}
+
+/** One fault of the file in words: `[worktree] place: one of home, sibling, inside`. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  const [section, ...keys] = issue.path.map(String);
+  const where = section === undefined ? '' : `[${section}]${keys.length === 0 ? '' : ` ${keys.join('.')}`}`;
+  const at = where === '' ? '' : `${where}: `;
+  if (issue.code === 'unrecognized_keys') {
+    const names = issue.keys.map((key) => (section === undefined ? `[${key}]` : key));
+    return `${at}${names.join(', ')} is not known`;
+  }
+  if (issue.code === 'invalid_value') return `${at}it is one of ${issue.values.map(String).join(', ')}`;
+  return `${at}${issue.message}`;
 }
 
 /** The person's own settings win over the repository's; what runs comes from the person's alone. */

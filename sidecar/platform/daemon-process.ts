@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { z } from 'zod';
+import { asFairleadError, FairleadError, isErrorCode, messageOf } from '../protocol/errors.ts';
 import { sleep } from './clock.ts';
 import { withSpawnLock } from './spawn-lock.ts';
 
@@ -29,6 +30,24 @@ export interface DaemonConnection {
 const FIRST_POLL_MS = 5;
 const LONGEST_POLL_MS = 200;
 const LOG_TAIL = 2_000;
+/** The file for what daemons print is begun anew beyond this size, in bytes. */
+const MAX_OUTPUT = 1024 * 1024;
+
+/** Exit code of a daemon that finds another one serving its home (EX_TEMPFAIL of sysexits.h). */
+export const EXIT_TAKEN = 75;
+
+/** The line that a daemon which cannot start leaves for whoever started it. */
+const LastWords = z.object({
+  error: z.object({ code: z.string().refine(isErrorCode), message: z.string(), hint: z.string().optional() }),
+});
+
+/** Says why this daemon cannot start, so that {@link connectOrStart} can throw it on. */
+export function printLastWords(error: unknown): void {
+  const { code, message, hint } = asFairleadError(error);
+  const line = `${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }) } })}\n`;
+  // At once: the process is about to end.
+  writeSync(2, line);
+}
 
 /** Connects, or gives undefined when nobody listens there. @throws what connect(2) says otherwise */
 export function tryConnect(path: string): Promise<Socket | undefined> {
@@ -48,10 +67,11 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
 }
 
 /**
- * Connects to a daemon; when nobody listens, takes the lock, looks again, removes the dead socket, starts the daemon
- * detached in `/`, and polls ever more slowly until it listens. Of processes that do this at the same time one starts
- * it and all connect to it.
- * @throws FairleadError `daemon.spawn-failed` with the end of what the daemon printed
+ * Connects to a daemon; when nobody listens, takes the lock, looks again, starts the daemon detached in `/`, and polls
+ * ever more slowly until it listens. Of processes that do this at the same time one starts it and all connect to it.
+ * A dead socket is left for the daemon to remove: it alone holds the lock that says that no other one serves.
+ * @throws FairleadError what the daemon says it cannot start for; else `daemon.spawn-failed` with the end of what it
+ * printed
  */
 export async function connectOrStart(daemon: DaemonProcess): Promise<DaemonConnection> {
   const early = async () => {
@@ -71,15 +91,30 @@ export async function connectOrStart(daemon: DaemonProcess): Promise<DaemonConne
   } catch (error) {
     if (error instanceof FairleadError) throw error;
     const reason = signal.aborted ? 'it did not listen in time' : messageOf(error);
-    throw failed(daemon, reason, error);
+    throw failed(daemon, reason, { cause: error });
   }
 }
 
 async function start(daemon: DaemonProcess, signal: AbortSignal): Promise<Socket> {
-  const { file, args, env } = await daemon.command();
-  rmSync(daemon.socket, { force: true });
-  const output = openSync(daemon.output, 'a', 0o600);
-  let ended: string | undefined;
+  const command = await daemon.command();
+  for (let wait = FIRST_POLL_MS; ; wait = longer(wait)) {
+    const socket = await startOnce(daemon, command, signal);
+    if (socket !== undefined) return socket;
+    // One that ends, or one that is still on its way, holds the home: it will answer or be gone soon.
+    await sleep(wait, signal);
+    const there = await tryConnect(daemon.socket);
+    if (there !== undefined) return there;
+  }
+}
+
+/** Undefined when the daemon found another one in its place. */
+async function startOnce(
+  daemon: DaemonProcess,
+  { file, args, env }: Awaited<ReturnType<DaemonProcess['command']>>,
+  signal: AbortSignal,
+): Promise<Socket | undefined> {
+  const { output, from } = openOutput(daemon.output);
+  let ended: { how: string; code: number | null } | undefined;
   try {
     const child = spawn(file, args, {
       detached: true,
@@ -89,40 +124,81 @@ async function start(daemon: DaemonProcess, signal: AbortSignal): Promise<Socket
       windowsHide: true,
     });
     child.once('error', (error) => {
-      ended = messageOf(error);
+      ended = { how: messageOf(error), code: null };
     });
     child.once('exit', (code, signalName) => {
-      ended = `it ended with ${signalName ?? `exit code ${code}`}`;
+      ended = { how: `it ended with ${signalName ?? `exit code ${code}`}`, code };
     });
     child.unref();
   } finally {
     closeSync(output);
   }
-  for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 1.5, LONGEST_POLL_MS)) {
+  for (let wait = FIRST_POLL_MS; ; wait = longer(wait)) {
     await sleep(wait, signal);
     const socket = await tryConnect(daemon.socket);
     if (socket !== undefined) return socket;
-    if (ended !== undefined) throw failed(daemon, ended);
+    if (ended?.code === EXIT_TAKEN) return undefined;
+    if (ended !== undefined) throw failed(daemon, ended.how, { printed: readFrom(daemon.output, from) });
   }
 }
 
-function failed(daemon: DaemonProcess, reason: string, cause?: unknown): FairleadError {
-  const printed = tail(daemon.output);
+function longer(wait: number): number {
+  return Math.min(wait * 1.5, LONGEST_POLL_MS);
+}
+
+/** Opens the file to append to, and tells where this daemon's part of it begins. */
+function openOutput(file: string): { output: number; from: number } {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const output = openSync(file, size > MAX_OUTPUT ? 'w' : 'a', 0o600);
+  return { output, from: size > MAX_OUTPUT ? 0 : size };
+}
+
+function failed(
+  daemon: DaemonProcess,
+  reason: string,
+  detail: { printed?: string; cause?: unknown },
+): FairleadError {
+  const printed = detail.printed ?? '';
+  const words = lastWordsOf(printed);
+  if (words !== undefined) return words;
   return new FairleadError(
     'daemon.spawn-failed',
-    `The ${daemon.name} could not be started: ${reason}.${printed}`,
+    `The ${daemon.name} could not be started: ${reason}.${printed === '' ? '' : `\n${printed.slice(-LOG_TAIL)}`}`,
     {
       hint: `Look into ${daemon.output}, or run \`fairlead doctor\`.`,
-      ...(cause === undefined ? {} : { cause }),
+      ...(detail.cause === undefined ? {} : { cause: detail.cause }),
     },
   );
 }
 
-function tail(file: string): string {
+function lastWordsOf(printed: string): FairleadError | undefined {
+  for (const line of printed.split('\n').reverse()) {
+    if (!line.startsWith('{')) continue;
+    try {
+      const { error } = LastWords.parse(JSON.parse(line));
+      if (!isErrorCode(error.code)) return undefined;
+      return new FairleadError(
+        error.code,
+        error.message,
+        error.hint === undefined ? {} : { hint: error.hint },
+      );
+    } catch {
+      // Something else that looks like JSON.
+    }
+  }
+  return undefined;
+}
+
+/** What was printed behind `from`, at most 64 KiB; empty when it cannot be read. */
+function readFrom(file: string, from: number): string {
+  let descriptor: number | undefined;
   try {
-    const text = readFileSync(file, 'utf8').trim().slice(-LOG_TAIL);
-    return text === '' ? '' : `\n${text}`;
+    descriptor = openSync(file, 'r');
+    const bytes = Buffer.alloc(64 * 1024);
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, from)).toString('utf8').trim();
   } catch {
     return '';
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

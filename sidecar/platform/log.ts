@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Structured log of one process. Values named like a secret are never written. */
+/** Structured log of one process. Values named or shaped like a secret are never written. */
 export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;
@@ -13,6 +13,9 @@ export interface Log {
 }
 
 const SECRET_NAME = /token|secret|password|passphrase|api_?key|ticket|credential|authorization/i;
+/** Credentials inside a text: the user part of a URL, keys of Anthropic, GitHub and GitLab, bearer tokens. */
+const SECRET_TEXT =
+  /(?<=:\/\/)[^\s/@]+(?=@)|\bsk-ant-[\w-]{8,}|\b(?:gh[oprsu]|github_pat|glpat)[_-][\w-]{16,}|(?<=\bBearer )[\w.~+/=-]{8,}/gi;
 const ORDER: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -45,8 +48,14 @@ export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 function redact(name: string, value: unknown): unknown {
   if (SECRET_NAME.test(name) && value !== undefined) return '[redacted]';
-  if (value instanceof Error) return messageOf(value);
+  if (value instanceof Error) return withoutSecrets(messageOf(value));
+  if (typeof value === 'string') return withoutSecrets(value);
   return typeof value === 'bigint' ? Number(value) : value;
+}
+
+/** `text` with what looks like a credential replaced. */
+export function withoutSecrets(text: string): string {
+  return text.replace(SECRET_TEXT, '[redacted]');
 }
 
 function sizeOf(file: string): number {

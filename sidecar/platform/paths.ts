@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
-import { FairleadError } from '../protocol/errors.ts';
+import { join, resolve } from 'node:path';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 
 /** Longest path of a unix socket that both Linux (107) and macOS (103) take, in bytes. */
 export const MAX_SOCKET_PATH = 103;
@@ -38,9 +38,14 @@ export function machineId(): string {
   return createHash('sha256').update(`fairlead:${seed}`).digest('hex').slice(0, 12);
 }
 
-/** Pure: where everything is for an environment. `FAIRLEAD_HOME` replaces `~/.fairlead/<machine id>`. */
+/**
+ * Where everything is for an environment. `FAIRLEAD_HOME` replaces `~/.fairlead/<machine id>`; a relative one counts
+ * from the current folder. All paths are absolute: daemons run in `/`.
+ */
 export function pathsFor(environment: Readonly<Record<string, string | undefined>>): Paths {
-  const home = environment.FAIRLEAD_HOME || join(environment.HOME || homedir(), '.fairlead', machineId());
+  const home = resolve(
+    environment.FAIRLEAD_HOME || join(environment.HOME || homedir(), '.fairlead', machineId()),
+  );
   const run = join(home, 'run');
   return {
     home,
@@ -58,8 +63,9 @@ export function pathsFor(environment: Readonly<Record<string, string | undefined
 }
 
 /**
- * Makes the folders, readable by this user alone.
- * @throws FairleadError `home.socket-path-too-long`, `home.read-only`
+ * Makes the folders, readable by this user alone. Those with sockets, logs and secrets are made so again when they were
+ * opened to others; the home itself may be a folder that the person shares on purpose.
+ * @throws FairleadError `home.socket-path-too-long`, `home.read-only`, `disk.full`
  */
 export function preparePaths(paths: Paths): void {
   const longest = Math.max(Buffer.byteLength(paths.sidecarSocket), Buffer.byteLength(paths.ptyhostSocket));
@@ -71,21 +77,24 @@ export function preparePaths(paths: Paths): void {
     );
   }
   try {
-    for (const folder of [
-      paths.home,
-      paths.run,
-      paths.logs,
-      paths.secrets,
-      paths.worktrees,
-      paths.versions,
-    ]) {
+    for (const folder of [paths.home, paths.worktrees, paths.versions]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     }
+    for (const folder of [paths.run, paths.logs, paths.secrets]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+    }
     accessSync(paths.home, constants.W_OK);
-  } catch (error) {
-    throw new FairleadError('home.read-only', `Fairlead cannot write to ${paths.home}.`, {
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT')) {
+      throw new FairleadError('disk.full', `The disk of ${paths.home} is full.`, {
+        hint: 'Free some space and try again.',
+        cause,
+      });
+    }
+    throw new FairleadError('home.read-only', `Fairlead cannot write to ${paths.home} (${messageOf(cause)}).`, {
       hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
-      cause: error,
+      cause,
     });
   }
 }

@@ -1,5 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 
+/** A lock that nobody refers to would be closed, and so released, by the garbage collector. */
+const held = new Set<DatabaseSync>();
+
 /** Held until the process ends, however it ends. */
 export interface ProcessLock {
   release(): void;
@@ -13,7 +16,12 @@ export function takeProcessLock(file: string): ProcessLock | undefined {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
-    return { release: () => database.close() };
+    held.add(database);
+    return {
+      release() {
+        if (held.delete(database)) database.close();
+      },
+    };
   } catch (error) {
     database.close();
     const busy = error instanceof Error && 'errcode' in error && Number(error.errcode) === 5;

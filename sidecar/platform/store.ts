@@ -1,4 +1,4 @@
-import { chmodSync, statfsSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
@@ -24,11 +24,13 @@ export function isOnNetwork(folder: string): boolean {
 /** The database of decisions and intents. One process writes it: the sidecar. */
 export class Store {
   readonly #database: DatabaseSync;
+  readonly #file: string;
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, file: string) {
     this.#database = database;
+    this.#file = file;
   }
 
   /**
@@ -40,42 +42,40 @@ export class Store {
     const existed = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
     let database: DatabaseSync | undefined;
     try {
-      database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
-      const version = versionOf(database);
-      if (version > migrations.length) {
-        throw new FairleadError(
-          'store.newer',
-          `${file} was written by a newer Fairlead (schema ${version}; this one knows ${migrations.length}).`,
-          { hint: 'Update Fairlead, or set FAIRLEAD_HOME to another folder. The file was not touched.' },
-        );
-      }
-      if (existed) verify(database, file);
+      if (existed) inspect(file, migrations.length);
+      // Made by us: SQLite would let the umask decide who may read it for the first instant.
+      else closeSync(openSync(file, 'a', 0o600));
       chmodSync(file, 0o600);
+      database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
       database.exec(`PRAGMA journal_mode = ${isOnNetwork(dirname(file)) ? 'DELETE' : 'WAL'}`);
       database.exec('PRAGMA synchronous = FULL');
+      const version = versionOf(database);
       for (const [index, sql] of migrations.entries()) {
         if (index < version) continue;
         database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
       }
-      return new Store(database);
+      return new Store(database, file);
     } catch (error) {
       database?.close();
-      throw openingError(file, error);
+      throw storeError(file, error);
     }
   }
 
-  /** Runs a statement that returns nothing; gives the number of rows it changed. */
+  /**
+   * Runs a statement that returns nothing; gives the number of rows it changed.
+   * @throws FairleadError `disk.full`, `home.read-only`, `store.damaged`
+   */
   run(sql: string, bindings: Bindings = {}): number {
-    return Number(this.#prepare(sql).run(bindings).changes);
+    return this.#told(() => Number(this.#prepare(sql).run(bindings).changes));
   }
 
   /** The first row, or undefined. */
   get(sql: string, bindings: Bindings = {}): Row | undefined {
-    return this.#prepare(sql).get(bindings);
+    return this.#told(() => this.#prepare(sql).get(bindings));
   }
 
   all(sql: string, bindings: Bindings = {}): Row[] {
-    return this.#prepare(sql).all(bindings);
+    return this.#told(() => this.#prepare(sql).all(bindings));
   }
 
   /** The key of the last row that was inserted. */
@@ -86,11 +86,11 @@ export class Store {
   /** All or nothing. Nested calls join the outer transaction. `work` must not await. */
   transaction<T>(work: () => T): T {
     if (this.#depth > 0) return work();
-    this.#database.exec('BEGIN IMMEDIATE');
+    this.#told(() => this.#database.exec('BEGIN IMMEDIATE'));
     this.#depth += 1;
     try {
       const result = work();
-      this.#database.exec('COMMIT');
+      this.#told(() => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -103,6 +103,15 @@ export class Store {
   close(): void {
     this.#statements.clear();
     this.#database.close();
+  }
+
+  /** What SQLite says, in the words of the error family. */
+  #told<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw storeError(this.#file, error);
+    }
   }
 
   #prepare(sql: string): StatementSync {
@@ -120,9 +129,30 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.user_version);
 }
 
-function verify(database: DatabaseSync, file: string): void {
-  const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
-  if (found !== 'ok') throw damaged(file, `quick_check: ${String(found)}`);
+/**
+ * Looks at a file without changing a byte of it: a connection that may write would move what stands in the write-ahead
+ * log into the file when it closes.
+ * @throws FairleadError `store.newer`, `store.damaged`
+ */
+function inspect(file: string, known: number): void {
+  const database = new DatabaseSync(file, { timeout: 5_000, readOnly: true });
+  try {
+    const version = versionOf(database);
+    if (version > known) {
+      throw new FairleadError(
+        'store.newer',
+        `${file} was written by a newer Fairlead (schema ${version}; this one knows ${known}).`,
+        { hint: 'Update Fairlead, or set FAIRLEAD_HOME to another folder. The file was not touched.' },
+      );
+    }
+    const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
+    if (found !== 'ok') throw damaged(file, `quick_check: ${String(found)}`);
+  } catch (error) {
+    // A rollback journal of a process that was killed: only a connection that writes can play it back.
+    if (resultCode(error) !== READONLY) throw error;
+  } finally {
+    database.close();
+  }
 }
 
 function damaged(file: string, why: string, cause?: unknown): FairleadError {
@@ -139,19 +169,24 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-function openingError(file: string, error: unknown): unknown {
+function resultCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
+}
+
+function storeError(file: string, error: unknown): unknown {
   if (error instanceof FairleadError) return error;
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
+  const code = resultCode(error);
+  const system = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === CORRUPT || code === NOTADB) return damaged(file, messageOf(error), error);
-  if (code === READONLY || code === CANTOPEN) {
-    return new FairleadError('home.read-only', `${file} cannot be written.`, {
+  if (code === READONLY || code === CANTOPEN || system === 'EACCES' || system === 'EROFS') {
+    return new FairleadError('home.read-only', `${file} cannot be written (${messageOf(error)}).`, {
       hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
       cause: error,
     });
   }
-  if (code === FULL) {
+  if (code === FULL || system === 'ENOSPC' || system === 'EDQUOT') {
     return new FairleadError('disk.full', `The disk of ${file} is full.`, {
-      hint: 'Free some space.',
+      hint: 'Free some space and try again.',
       cause: error,
     });
   }
