@@ -58,6 +58,7 @@ const options = {
     __FAIRLEAD_BUILD__: JSON.stringify(buildId()),
   },
 
+  banner: { js: '#!/usr/bin/env node' },
   sourcemap: true,
   minifySyntax: true,
   legalComments: 'linked',
