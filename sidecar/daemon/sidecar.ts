@@ -29,11 +29,11 @@ import { MergeQueue } from '../queue/merge-queue.ts';
 import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
+import { diffOfSession } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
 import { TerminalHost } from '../sessions/terminal-host.ts';
 import { connectPtyHost } from '../terminals/ptyhost-daemon.ts';
 import type { Client } from './client.ts';
-import { diffSession } from './diff.ts';
 import { inspect } from './doctor.ts';
 import { faultPoint } from './fault-point.ts';
 import { handlersOf } from './handlers.ts';
@@ -182,7 +182,7 @@ export class Sidecar {
         inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
       stop: (request, asker) => this.#stop(request, asker),
       follow: (client) => this.#follow(client),
-      diff: (session, stat, signal) => diffSession(context, session, stat, signal),
+      diff: (session, stat, signal) => diffOfSession(context, table.resolve(session), { stat, signal }),
     });
     this.#server = new SocketServer(
       handlers,
