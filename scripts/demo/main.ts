@@ -41,7 +41,7 @@ try {
 } finally {
   await fairlead(['down', '--all']).catch(() => {});
   await model?.stop();
-  if (!failed && !values.keep) rmSync(folder, { recursive: true, force: true });
+  if (!failed && !values.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 if (failed) {
   console.error(
