@@ -81,36 +81,42 @@ export function table(
 const segmenter = new Intl.Segmenter();
 
 /** Terminal columns of `text`: wide East Asian characters and emoji count twice. Source: UAX #11, by script. */
-function visibleWidth(text: string): number {
+export function visibleWidth(text: string): number {
   let width = 0;
   for (const { segment } of segmenter.segment(stripVTControlCharacters(text))) width += segmentWidth(segment);
   return width;
 }
 
 function segmentWidth(segment: string): number {
-  return /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(
+  if (/^[\p{M}\p{Cf}]+$/u.test(segment)) return 0;
+  return /\p{Emoji_Presentation}|\ufe0f|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60]/u.test(
     segment,
   )
     ? 2
     : 1;
 }
 
-function cut(text: string, width: number): string {
+/** `text` in at most `width` terminal columns; what was cut shows as `…`. Styles are kept whole. */
+export function cut(text: string, width: number): string {
   if (visibleWidth(text) <= width) return text;
   let kept = '';
   let used = 0;
-  // Styles are kept whole: a sequence is matched before its characters are counted.
-  for (const part of text.match(/\u001b\[[0-9;]*m|[^\u001b]/gsu) ?? []) {
+  let full = false;
+  for (const part of text.match(/\u001b\[[0-9;]*m|[^\u001b]+|\u001b/gu) ?? []) {
     if (part.startsWith('\u001b')) {
       kept += part;
       continue;
     }
-    const columns = segmentWidth(part);
-    if (used + columns > width - 1) continue;
-    kept += part;
-    used += columns;
+    for (const { segment } of segmenter.segment(part)) {
+      const columns = segmentWidth(segment);
+      full ||= used + columns > width - 1;
+      if (full) break;
+      kept += segment;
+      used += columns;
+    }
   }
-  return `${kept}…`;
+  // Before the sequences at its end, which put the style back.
+  return kept.replace(/((?:\u001b\[[0-9;]*m)*)$/, '…$1');
 }
 
 /** `3m`, `2h`, `5d`: how long ago, in the largest unit that fits. */

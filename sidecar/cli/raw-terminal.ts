@@ -13,7 +13,10 @@ export interface HeldTerminal {
   release(): void;
 }
 
-/** Takes keys one by one and unchanged; whatever happens to this process, the terminal is given back. */
+/** Signals that end this process while it holds the terminal: 128 + number is the exit code that shells expect. */
+const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Takes keys one by one and unchanged; whatever ends this process, the terminal is given back. */
 export function holdTerminal(input: ReadStream, output: WriteStream): HeldTerminal {
   input.setRawMode(true);
   input.resume();
@@ -24,5 +27,6 @@ export function holdTerminal(input: ReadStream, output: WriteStream): HeldTermin
     output.write(`${LEAVE_MODES}\r\n`);
   };
   process.on('exit', release);
+  for (const [name, code] of Object.entries(ENDING)) process.once(name, () => process.exit(code));
   return { reset: () => output.write(RESET), release };
 }

@@ -130,7 +130,10 @@ export class Client {
     if (this.#gone.signal.aborted) onGone();
     this.#gone.signal.addEventListener('abort', onGone, { once: true });
     try {
-      return parse(kind.result, await Promise.race([this.#connection.sendRequest(kind.method, params), left]));
+      return parse(
+        kind.result,
+        await Promise.race([this.#connection.sendRequest(kind.method, params), left]),
+      );
     } finally {
       this.#gone.signal.removeEventListener('abort', onGone);
     }

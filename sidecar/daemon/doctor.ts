@@ -1,4 +1,5 @@
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { Git } from '../git/git.ts';
@@ -15,12 +16,16 @@ import { asFairleadError } from '../protocol/errors.ts';
 import type { Finding } from '../protocol/protocol.ts';
 import type { HostHello } from '../protocol/ptywire.ts';
 
-export interface Inspection {
+/** What is looked at, and whose. */
+export interface Surroundings {
   paths: Paths;
   /** The folder that the person stands in, to look at its repository. */
   folder: string | null;
   /** The person's environment. */
   environment: Readonly<Record<string, string>>;
+}
+
+export interface Inspection extends Surroundings {
   ptyhost: HostHello | undefined;
   node: NodeRuntime;
 }
@@ -30,29 +35,44 @@ const LOW_DISK = 1024 ** 3;
 
 /** Everything that Fairlead needs, each with what to do when it is not there. */
 export async function inspect(inspection: Inspection): Promise<Finding[]> {
-  const { paths, node, ptyhost } = inspection;
+  const { node, ptyhost } = inspection;
   return [
-    ok('node', `${node.version} at ${node.file} (${node.from})`),
-    await gitFinding(inspection),
-    await identityFinding(inspection),
-    ...(await repositoryFinding(inspection)),
-    ...(await claudeFindings(inspection)),
+    nodeFinding(node),
     ok('sidecar', `${BUILD.version} (${BUILD.id}), pid ${process.pid}`),
     ptyhost === undefined
       ? ok('ptyhost', 'not running; it starts with the first session')
       : ok('ptyhost', `${ptyhost.host} (${ptyhost.build}), pid ${ptyhost.pid}`),
-    diskFinding(paths),
-    isOnNetwork(paths.home)
-      ? warning(
-          'home',
-          `${paths.home} is on a network file system.`,
-          'Set FAIRLEAD_HOME to a folder on a local disk.',
-        )
-      : ok('home', paths.home),
+    ...(await inspectSurroundings(inspection)),
   ];
 }
 
-async function gitFinding({ environment }: Inspection): Promise<Finding> {
+/** What can be seen without a sidecar: git, the repository, the agent, the disk. */
+export async function inspectSurroundings(surroundings: Surroundings): Promise<Finding[]> {
+  return [
+    await gitFinding(surroundings),
+    await identityFinding(surroundings),
+    ...(await repositoryFinding(surroundings)),
+    ...(await claudeFindings(surroundings)),
+    diskFinding(surroundings.paths),
+    homeFinding(surroundings.paths),
+  ];
+}
+
+export function nodeFinding(node: NodeRuntime): Finding {
+  return ok('node', `${node.version} at ${node.file} (${node.from})`);
+}
+
+/** A part that does not do what it should, with what to do about it. */
+export function failed(check: string, error: unknown): Finding {
+  const { message, hint } = asFairleadError(error);
+  return problem(
+    check,
+    message,
+    hint ?? 'Put right what the message names, then run `fairlead doctor` again.',
+  );
+}
+
+async function gitFinding({ environment }: Surroundings): Promise<Finding> {
   try {
     const version = await gitVersion(new Git('/', { environment }));
     if (!isAtLeast(version, SESSIONS_NEED_GIT)) {
@@ -70,7 +90,7 @@ async function gitFinding({ environment }: Inspection): Promise<Finding> {
   }
 }
 
-async function identityFinding({ environment, folder }: Inspection): Promise<Finding> {
+async function identityFinding({ environment, folder }: Surroundings): Promise<Finding> {
   try {
     const { author } = await readIdentity(new Git(folder ?? '/', { environment }));
     return ok('identity', `${author.name} <${author.email}>`);
@@ -79,7 +99,7 @@ async function identityFinding({ environment, folder }: Inspection): Promise<Fin
   }
 }
 
-async function repositoryFinding({ environment, folder }: Inspection): Promise<Finding[]> {
+async function repositoryFinding({ environment, folder }: Surroundings): Promise<Finding[]> {
   if (folder === null) return [];
   try {
     const repository = await openRepository(folder, new Git(folder, { environment }));
@@ -93,7 +113,7 @@ async function repositoryFinding({ environment, folder }: Inspection): Promise<F
   }
 }
 
-async function claudeFindings({ environment }: Inspection): Promise<Finding[]> {
+async function claudeFindings({ environment }: Surroundings): Promise<Finding[]> {
   const program = findProgram(CLAUDE_CODE.command, environment);
   if (program === undefined) {
     return [problem('claude', 'not found on your PATH', 'Install Claude Code, then open a new terminal.')];
@@ -116,27 +136,36 @@ async function claudeFindings({ environment }: Inspection): Promise<Finding[]> {
 }
 
 function diskFinding(paths: Paths): Finding {
-  const { bavail, bsize } = statfsSync(paths.home);
+  const { bavail, bsize } = statfsSync(existing(paths.worktrees));
   const free = bavail * bsize;
-  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free for ${paths.home}`;
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free for ${paths.worktrees}`;
   return free < LOW_DISK
     ? warning('disk', text, 'Free some space: worktrees are made there.')
     : ok('disk', text);
 }
 
-function failed(check: string, error: unknown): Finding {
-  const { message, hint } = asFairleadError(error);
-  return problem(check, message, hint ?? null);
+function homeFinding({ home }: Paths): Finding {
+  if (!isOnNetwork(existing(home))) return ok('home', home);
+  return warning(
+    'home',
+    `${home} is on a network file system.`,
+    'Set FAIRLEAD_HOME to a folder on a local disk.',
+  );
+}
+
+/** The nearest folder above that exists. */
+function existing(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : existing(dirname(path));
 }
 
 function ok(check: string, found: string): Finding {
   return { check, state: 'ok', found, hint: null };
 }
 
-function warning(check: string, found: string, hint: string | null): Finding {
+function warning(check: string, found: string, hint: string): Finding {
   return { check, state: 'warning', found, hint };
 }
 
-function problem(check: string, found: string, hint: string | null): Finding {
+function problem(check: string, found: string, hint: string): Finding {
   return { check, state: 'problem', found, hint };
 }

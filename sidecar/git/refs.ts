@@ -134,7 +134,7 @@ export async function requireBranchName(git: Git, branch: string): Promise<void>
     'branch.namespace-taken',
     `The branch "${taken}" keeps git from creating "${branch}".`,
     {
-      hint: 'Rename that branch, or set another branch prefix (setting `branchPrefix`).',
+      hint: 'Rename that branch, or set another prefix in config.toml: [branch] prefix = "fl/"',
       data: { branch: taken },
     },
   );

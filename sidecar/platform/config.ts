@@ -76,9 +76,13 @@ export function readConfig(file: string): Config {
 export function readRepositoryConfig(file: string): Config {
   const config = readConfig(file);
   if (config.agent.mode !== PERSONAL_MODE) return config;
-  throw new FairleadError('config.invalid', `${file} cannot be used: [agent] mode ${PERSONAL_MODE} is refused.`, {
-    hint: `Put it into config.toml in Fairlead's home, or give --mode ${PERSONAL_MODE}: a repository may not choose it.`,
-  });
+  throw new FairleadError(
+    'config.invalid',
+    `${file} cannot be used: [agent] mode ${PERSONAL_MODE} is refused.`,
+    {
+      hint: `Put it into config.toml in Fairlead's home, or give --mode ${PERSONAL_MODE}: a repository may not choose it.`,
+    },
+  );
 }
 
 export function parseConfig(text: string, file: string): Config {

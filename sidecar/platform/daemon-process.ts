@@ -195,7 +195,10 @@ function readFrom(file: string, from: number): string {
   try {
     descriptor = openSync(file, 'r');
     const bytes = Buffer.alloc(64 * 1024);
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, from)).toString('utf8').trim();
+    return bytes
+      .subarray(0, readSync(descriptor, bytes, 0, bytes.length, from))
+      .toString('utf8')
+      .trim();
   } catch {
     return '';
   } finally {

@@ -196,4 +196,20 @@ export const MIGRATIONS: readonly Migration[] = [
     PRIMARY KEY (agent_session, request)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE intent (
+    entry TEXT NOT NULL REFERENCES queue_entry (id),
+    new_commit TEXT NOT NULL,
+    base_seen TEXT NOT NULL,
+    head TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    is_open INTEGER NOT NULL,
+    PRIMARY KEY (entry, new_commit)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO intent SELECT entry, new_commit, base_seen, head, tree, created_at, 1 FROM landing_intent;
+  DROP TABLE landing_intent;
+  ALTER TABLE intent RENAME TO landing_intent;
+  CREATE UNIQUE INDEX landing_intent_open ON landing_intent (entry) WHERE is_open = 1;
+  `,
 ];

@@ -92,9 +92,13 @@ export function preparePaths(paths: Paths): void {
         cause,
       });
     }
-    throw new FairleadError('home.read-only', `Fairlead cannot write to ${paths.home} (${messageOf(cause)}).`, {
-      hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
-      cause,
-    });
+    throw new FairleadError(
+      'home.read-only',
+      `Fairlead cannot write to ${paths.home} (${messageOf(cause)}).`,
+      {
+        hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
+        cause,
+      },
+    );
   }
 }

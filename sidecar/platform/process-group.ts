@@ -1,79 +1,103 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { sleep } from './clock.ts';
-import { isAlive } from './processes.ts';
 
 export interface GroupOptions {
   cwd: string;
   /** The whole environment. */
   env: Readonly<Record<string, string>>;
-  output: Writable;
+  /** Open file that takes what the group prints: no pipe that a stray process could hold open. */
+  output: number;
   timeoutMs: number;
   signal: AbortSignal;
-  /** The group's id, before anything else happens: kept, it can be ended after a crash. */
-  started?: (pid: number) => void;
 }
 
 /** How the leader of the group ended. */
 export type GroupEnd =
-  | { kind: 'exited'; code: number }
-  | { kind: 'killed'; signal: string }
+  | { kind: 'exited' /** 0–255. */; code: number }
+  | { kind: 'killed' /** As `SIGSEGV`. */; signal: string }
   | { kind: 'timed-out' }
   | { kind: 'cancelled' }
   | { kind: 'not-started'; message: string };
 
-/** Runs a shell command in a process group of its own, and leaves none of the group behind. */
+/** How long a group that was asked to end may take, in milliseconds. */
+const KILL_AFTER = 2_000;
+
+/**
+ * Runs a shell command in a process group of its own, and leaves none of the group behind: not when it ends, and not
+ * when this process is killed.
+ */
 export async function runGroup(command: string, options: GroupOptions): Promise<GroupEnd> {
+  const { cwd, env, output, timeoutMs, signal } = options;
+  if (signal.aborted) return { kind: 'cancelled' };
   const child = spawn('/bin/sh', ['-c', command], {
-    cwd: options.cwd,
-    env: options.env,
+    cwd,
+    env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output, output],
   });
-  if (child.pid !== undefined) options.started?.(child.pid);
-  child.stdout?.pipe(options.output, { end: false });
-  child.stderr?.pipe(options.output, { end: false });
-  let ended: GroupEnd | undefined;
-  const stop = (end: GroupEnd) => {
-    ended ??= end;
-    if (child.pid !== undefined) void endGroup(child.pid);
-  };
-  const timer = setTimeout(() => stop({ kind: 'timed-out' }), options.timeoutMs);
-  const cancel = () => stop({ kind: 'cancelled' });
-  if (options.signal.aborted) cancel();
-  options.signal.addEventListener('abort', cancel, { once: true });
+  const exit = exitOf(child);
+  const { pid } = child;
+  if (pid === undefined) return exit;
+  const watchdog = watch(pid);
+  const stopped = new Promise<GroupEnd>((resolve) => {
+    const timer = setTimeout(() => resolve({ kind: 'timed-out' }), timeoutMs);
+    const cancel = () => resolve({ kind: 'cancelled' });
+    signal.addEventListener('abort', cancel, { once: true });
+    void exit.finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+    });
+  });
   try {
-    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    const natural = await exitOf(child);
-    if (child.pid !== undefined) {
-      await endGroup(child.pid);
-      // Output is complete only now: what the leader left behind may have held the pipes open.
-      await closed;
-    }
-    return ended ?? natural;
+    return await Promise.race([exit, stopped]);
   } finally {
-    clearTimeout(timer);
-    options.signal.removeEventListener('abort', cancel);
+    await endGroup(pid);
+    watchdog.kill('SIGKILL');
   }
+}
+
+/** A process that kills the group when we are gone: then the pipe ends that it reads from. */
+function watch(group: number): ChildProcess {
+  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL -- "-$1"', 'sh', String(group)], {
+    cwd: '/',
+    env: {},
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Without it the group would outlive our death, no more.
+  watchdog.on('error', () => {});
+  return watchdog;
 }
 
 function exitOf(child: ChildProcess): Promise<GroupEnd> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ kind: 'not-started', message: error.message }));
-    child.once('exit', (code, signal) =>
-      resolve(code === null ? { kind: 'killed', signal: signal ?? 'unknown' } : { kind: 'exited', code }),
-    );
+    child.once('exit', (code, signal) => {
+      const by = signal ?? signalOf(code ?? 0);
+      resolve(by === undefined ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal: by });
+    });
   });
 }
 
-/** Asks a process group to end, and after two seconds makes it. Resolves when none of it is left. */
-export async function endGroup(group: number): Promise<void> {
-  if (!signalGroup(group, 'SIGTERM')) return;
-  for (let waited = 0; waited < 2_000 && isAlive(-group); waited += 20) await sleep(20);
-  signalGroup(group, 'SIGKILL');
+/** A shell ends with 128 + N when signal N ended its command. Source: POSIX.1-2017, XCU 2.8.2. */
+function signalOf(code: number): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }
 
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+/** Asks a process group to end, and after two seconds makes it. Resolves when none of it runs any more. */
+async function endGroup(group: number): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (!signalGroup(group, signal)) return;
+    for (let waited = 0; waited < KILL_AFTER; waited += 20) {
+      if (!isRunning(group)) return;
+      await sleep(20);
+    }
+  }
+}
+
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
     return true;
@@ -81,4 +105,21 @@ function signalGroup(group: number, signal: NodeJS.Signals): boolean {
     // ESRCH: there is no such group (any more).
     return false;
   }
+}
+
+/** Whether a process of the group runs; the dead whom nobody has asked after do not count. Source: proc(5), `stat`. */
+function isRunning(group: number): boolean {
+  if (!signalGroup(group, 0)) return false;
+  if (process.platform !== 'linux') return true;
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      const [state, , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(processGroup) === group && state !== 'Z' && state !== 'X';
+    } catch {
+      // Ended meanwhile.
+      return false;
+    }
+  });
 }

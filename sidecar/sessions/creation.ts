@@ -1,17 +1,22 @@
-import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { bringChanges, copyFiles } from '../environments/copies.ts';
-import { type Base, findBase } from '../git/base.ts';
+import { findBase } from '../git/base.ts';
 import { readIdentity } from '../git/identity.ts';
-import { branchExists } from '../git/refs.ts';
-import { openRepository, type Repository } from '../git/repository.ts';
+import { branchExists, listRefs, requireBranchName } from '../git/refs.ts';
+import { openRepository, type Repository, requireCommit } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
+import { requireGit, SESSIONS_NEED_GIT } from '../git/version.ts';
 import { addWorktree, discardWorktree, registrationOf } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { PermissionMode } from '../protocol/session.ts';
+import { notesOn, notesWithin } from './base-notes.ts';
 import { gitOf, type SessionContext } from './context.ts';
-import { freeName, slugOf, titleOf } from './naming.ts';
-import type { RepositoryRecord, SessionRecord } from './record.ts';
+import { agentProgram } from './launching.ts';
+import { freeName, slugOf, titleFrom, titleOf } from './naming.ts';
+import type { SessionRecord } from './record.ts';
+import { keepOutOfStatus, worktreeFolder } from './worktree-place.ts';
 
 /** What a client asks for; see the `session/new` request. */
 export interface NewSessionRequest {
@@ -32,14 +37,15 @@ export interface Creation {
   repository: Repository;
   /** Uncommitted changes of the main checkout that the session will not see. */
   leftBehind: number;
-  /** What the person should know: an offline remote, a base that is ahead. */
+  /** What the person should know: an offline remote, a base that is ahead, a session that it was asked for in. */
   notes: string[];
 }
 
 /**
  * Decides everything about a session and writes it down: from here on it can be carried out again after a crash.
- * Makes nothing outside the store.
- * @throws FairleadError whatever is wrong with folder, repository, base, identity, key or names
+ * Makes nothing outside the store. Asked for inside the worktree of a session without a base, the session starts from
+ * where that one did and lands there too: a branch that an agent works on is no base that anybody chose.
+ * @throws FairleadError whatever is wrong with git, folder, repository, base, identity, agent, key or names
  */
 export async function planSession(
   context: SessionContext,
@@ -47,27 +53,42 @@ export async function planSession(
   environment: Readonly<Record<string, string>>,
 ): Promise<Creation> {
   const { table, ids, clock } = context;
-  const git = gitOf(context, environment, request.folder);
-  const repository = await openRepository(request.folder, git);
-  await readIdentity(repository.git);
   refuseTakenKey(context, request.key);
-  const base = await findBase(repository, request.base, { timeoutMs: 30_000 });
-  const main = repository.mainCheckout ?? repository.topLevel;
+  refuseUnknownAgent(request.agent);
+  const git = gitOf(context, environment, request.folder);
+  await requireGit(git, SESSIONS_NEED_GIT, 'sessions');
+  const repository = await openRepository(request.folder, git);
+  await requireCommit(repository.git.in(repository.topLevel));
+  await readIdentity(repository.git);
+  const within = sessionIn(context, repository.topLevel);
+  const main =
+    repository.mainCheckout ??
+    (within === undefined ? repository.topLevel : table.repository(within.repository).main);
   const config = context.configFor(main);
-  const title = request.title ?? titleOf(request.prompt);
+  if (request.start) agentProgram(config.agent.command, environment);
   const prefix = config.branch.prefix ?? 'fairlead/';
+  const title = titleFrom(request.title) ?? titleOf(request.prompt);
+  await requirePrefix(repository, prefix, slugOf(title));
+  const base = await findBase(repository, request.base ?? within?.base, { timeoutMs: 30_000 });
   const id = ids.short(6);
+  const known = table.repositoryOf(repository.commonDir, main, ids.short(8), clock.now());
+  const planned = new Set(
+    table
+      .list({ archived: false })
+      .filter(({ repository: other }) => other === known.id)
+      .map(({ branch }) => branch),
+  );
   const slug = await freeName(
     slugOf(title),
-    async (name) =>
-      (await branchExists(repository.git, prefix + name)) ||
-      table.list({ archived: false }).some((each) => each.branch === prefix + name),
+    async (name) => planned.has(prefix + name) || (await isBranchTaken(repository, prefix + name)),
     ids,
   );
-  const uncommitted = changedPaths(await readStatus(repository.git.in(repository.topLevel))).length;
+  const uncommitted =
+    repository.mainCheckout === undefined
+      ? 0
+      : changedPaths(await readStatus(repository.git.in(repository.mainCheckout))).length;
   const now = clock.now();
   const record = table.transaction(() => {
-    const known = table.repositoryOf(repository.commonDir, main, ids.short(8), now);
     const made: SessionRecord = {
       id,
       key: request.key ?? null,
@@ -80,7 +101,7 @@ export async function planSession(
       worktree: worktreeFolder(context, known, repository, config.worktree.place ?? 'home', slug, id),
       git_dir: null,
       folder: repository.prefix,
-      agent: request.agent ?? 'claude',
+      agent: request.agent ?? CLAUDE_CODE.id,
       model: request.model ?? config.agent.model ?? null,
       mode: request.mode ?? config.agent.mode ?? null,
       environment: table.keepEnvironment(environment),
@@ -121,7 +142,7 @@ export async function planSession(
     record,
     repository,
     leftBehind: request.bringChanges ? 0 : uncommitted,
-    notes: notesOn(base, now),
+    notes: [...notesOn(base, now), ...(request.base === undefined ? notesWithin(within) : [])],
   };
 }
 
@@ -138,21 +159,28 @@ export async function makeWorktree(
 ): Promise<SessionRecord> {
   if (record.git_dir !== null) return record;
   if (again) await clearHalfMade(repository, record);
+  const config = context.configFor(context.table.repository(record.repository).main);
+  try {
+    keepOutOfStatus(repository, record.worktree);
+  } catch (error) {
+    throw writeError(error, record.worktree);
+  }
   const worktree = await addWorktree(repository, {
     folder: record.worktree,
     branch: record.branch,
     from: record.base_commit,
     lockReason: `Fairlead session ${record.id}`,
+  }).catch((error: unknown) => {
+    throw writeError(error, record.worktree);
   });
   try {
-    const config = context.configFor(context.table.repository(record.repository).main);
     if (repository.mainCheckout !== undefined) {
       await copyFiles(repository, worktree.folder, config.worktree.copy);
     }
     if (record.bring_changes) await bringChanges(repository, worktree.folder);
   } catch (error) {
     await discardWorktree(repository, { ...worktree });
-    throw error;
+    throw writeError(error, record.worktree);
   }
   const folder = existsSync(join(worktree.folder, record.folder)) ? record.folder : '';
   // The last effect: before it the worktree counts as half-made and is made again.
@@ -181,35 +209,64 @@ function refuseTakenKey(context: SessionContext, key: string | undefined): void 
   });
 }
 
-function worktreeFolder(
-  context: SessionContext,
-  known: RepositoryRecord,
-  repository: Repository,
-  place: 'home' | 'sibling' | 'inside',
-  slug: string,
-  id: string,
-): string {
-  const main = repository.mainCheckout ?? repository.topLevel;
-  const name = `${slug}-${id}`;
-  if (place === 'sibling') return join(dirname(main), `.${basename(main)}-worktrees`, name);
-  if (place === 'inside') return join(repository.commonDir, 'fairlead-worktrees', name);
-  return join(context.paths.worktrees, `${slugOf(basename(main))}-${known.id}`, name);
+/** @throws FairleadError `agent.unsupported` */
+function refuseUnknownAgent(agent: string | undefined): void {
+  if (agent === undefined || agent === CLAUDE_CODE.id) return;
+  throw new FairleadError('agent.unsupported', `There is no agent called "${agent}".`, {
+    hint: `Leave it out, or name one of: ${CLAUDE_CODE.id}.`,
+  });
 }
 
-function notesOn(base: Base, now: number): string[] {
-  const notes: string[] = [];
-  if (base.stale !== undefined) {
-    const { lastFetch, why } = base.stale;
-    const old = lastFetch === undefined ? 'never fetched' : `last fetched ${minutes(now - lastFetch)} ago`;
-    notes.push(`The remote of ${base.branch} could not be fetched (${why}); it was ${old}.`);
-  }
-  if (base.ahead > 0 && base.upstream !== undefined) {
-    notes.push(`${base.branch} has ${base.ahead} commits that ${base.upstream.remote} lacks.`);
-  }
-  return notes;
+/** The live session whose worktree is `folder`. */
+function sessionIn(context: SessionContext, folder: string): SessionRecord | undefined {
+  return context.table.list({ archived: false }).find(({ worktree }) => samePlace(worktree, folder));
 }
 
-function minutes(ms: number): string {
-  const count = Math.round(ms / 60_000);
-  return count < 120 ? `${count} min` : `${Math.round(count / 60)} h`;
+function samePlace(one: string, other: string): boolean {
+  if (one === other) return true;
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A name that is taken gets a suffix; what forbids every name below the prefix is for the person to put right.
+ * @throws FairleadError `branch.namespace-taken`, `params.invalid` (git takes no such prefix)
+ */
+async function requirePrefix(repository: Repository, prefix: string, slug: string): Promise<void> {
+  try {
+    await requireBranchName(repository.git, prefix + slug);
+  } catch (error) {
+    const below = error instanceof FairleadError && (await isBranchTaken(repository, prefix + slug));
+    if (!below) throw error;
+  }
+}
+
+/** Also when branches below it exist: git then takes no branch of this name. */
+async function isBranchTaken(repository: Repository, branch: string): Promise<boolean> {
+  if (await branchExists(repository.git, branch)) return true;
+  return (await listRefs(repository.git, `refs/heads/${branch}/`)).length > 0;
+}
+
+/** `error`, or what it says of the disk when that is what is wrong. */
+function writeError(error: unknown, folder: string): unknown {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause ? cause.code : undefined;
+    if (code === 'disk.full') return cause;
+    if (code === 'ENOSPC' || code === 'EDQUOT') {
+      return new FairleadError('disk.full', `The disk is full: ${folder} could not be made.`, {
+        hint: 'Free some space and try again.',
+        cause: error,
+      });
+    }
+    if (code === 'EROFS' || code === 'EACCES') {
+      return new FairleadError('worktree.failed', `The worktree ${folder} cannot be written.`, {
+        hint: 'Make the folder above it writable, or set [worktree] place in config.toml.',
+        cause: error,
+      });
+    }
+  }
+  return error;
 }

@@ -1,5 +1,5 @@
 import { openRepository, type Repository } from '../git/repository.ts';
-import { removeWorktree } from '../git/worktrees.ts';
+import { discardWorktree } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { gitOf, type SessionContext } from './context.ts';
@@ -154,8 +154,12 @@ export class Starter {
       if (now?.terminal) await terminals.request('kill', { id: now.terminal, signal: 'SIGKILL', graceMs: 0 });
       if (now?.git_dir) {
         const repository = await this.repositoryOf(now);
-        await removeWorktree(repository, now.worktree);
-        await repository.git.attempt(['branch', '-D', '--', now.branch]);
+        // Copied files and brought changes make it dirty; nobody has worked in it.
+        await discardWorktree(repository, {
+          folder: now.worktree,
+          branch: now.branch,
+          commit: now.base_commit,
+        });
       }
     } catch (error) {
       context.log.warn('session not cleared away', { session: record.id, error: messageOf(error) });

@@ -5,6 +5,7 @@ import { PermissionMode, type Session, type Turn } from '../../protocol/session.
 import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { age, dollars, type Output, printable, table } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import { stateLabel } from '../state-label.ts';
 import { readPrompt } from '../stdin.ts';
 
@@ -112,31 +113,29 @@ async function newSession(
   options: NewOptions,
 ): Promise<void> {
   const { start, bringChanges, ...named } = options;
-  const sidecar = await context.sidecar();
-  const made = await sidecar.request(
-    protocol.NewSession,
-    {
-      folder: context.folder,
-      ...(prompt === undefined ? {} : { prompt: await readPrompt(prompt) }),
-      ...named,
-      start,
-      bringChanges,
-    },
-    context.signal,
-  );
+  const text = prompt === undefined ? {} : { prompt: await readPrompt(prompt) };
+  const made = await withProgress(context.output, 'Making branch and worktree…', async () => {
+    const sidecar = await context.sidecar();
+    return sidecar.request(
+      protocol.NewSession,
+      { folder: context.folder, ...text, ...named, start, bringChanges },
+      context.signal,
+    );
+  });
   context.output.result(made, ({ session }) => {
     const lines = [
-      `${session.id}  ${session.title}`,
-      `branch ${session.branch} from ${session.base}`,
-      session.worktree,
+      `${session.id}  ${printable(session.title)}`,
+      `branch    ${session.branch}, from ${session.base}`,
+      `worktree  ${printable(session.worktree)}`,
     ];
+    if (session.state === 'needs-you') lines.push(`needs you ${printable(session.reason?.message ?? '')}`);
     return lines.join('\n');
   });
-  for (const note of made.notes) context.output.note(note);
+  for (const note of made.notes) context.output.note(`note: ${printable(note)}`);
   if (made.leftBehind > 0) {
-    context.output.note(
-      `${made.leftBehind} uncommitted ${made.leftBehind === 1 ? 'change stays' : 'changes stay'} in the main checkout; --bring-changes copies them.`,
-    );
+    const stay =
+      made.leftBehind === 1 ? 'One uncommitted change stays' : `${made.leftBehind} uncommitted changes stay`;
+    context.output.note(`note: ${stay} in ${printable(made.session.repo)}; --bring-changes copies them.`);
   }
 }
 

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
+import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
-import { age, printable, table } from '../output.ts';
+import { age, type Output, printable, table } from '../output.ts';
 import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */
@@ -22,13 +25,14 @@ export function addSidecarCommands(program: Command, act: Act): void {
   program
     .command('logs')
     .description("the sidecar's log")
-    .option('-n, --lines <n>', 'how many lines', '100')
+    .option('-n, --lines <n>', 'how many of its last lines', count, 100)
+    .option('--ptyhost', 'the log of the ptyhost instead', false)
     .action(act(logs));
   program
     .command('events')
     .description('what happened in the fleet')
     .option('--follow', 'go on until interrupted', false)
-    .option('--after <seq>', 'only events after this number', '0')
+    .option('--after <seq>', 'only events after this number', count, 0)
     .action(act(events));
 }
 
@@ -42,16 +46,34 @@ async function up(context: CommandContext): Promise<void> {
 }
 
 async function down(context: CommandContext, options: { all: boolean }): Promise<void> {
-  const sidecar = await context.runningSidecar();
+  const paths = pathsFor(context.environment);
+  let sidecar = await context.runningSidecar();
+  // Agents live on in the ptyhost; to end them takes a sidecar, which knows whose they are.
+  if (sidecar === undefined && options.all && (await isServed(paths.ptyhostSocket))) {
+    sidecar = await context.sidecar();
+  }
   if (sidecar === undefined) {
-    context.output.result({ stopped: false, running: 0 }, () => 'The sidecar does not run.');
+    const left = await isServed(paths.ptyhostSocket);
+    context.output.result({ stopped: false, running: 0 }, () =>
+      left
+        ? 'The sidecar does not run. Terminals go on; `fairlead down --all` ends them.'
+        : 'The sidecar does not run.',
+    );
     return;
   }
   const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all });
   await sidecar.ended();
   context.output.result(answer, ({ running }) =>
-    running === 0 ? 'The sidecar has ended.' : `The sidecar has ended; ${running} terminals go on.`,
+    running === 0
+      ? 'The sidecar has ended.'
+      : `The sidecar has ended; ${running === 1 ? 'one terminal goes' : `${running} terminals go`} on.`,
   );
+}
+
+async function isServed(socket: string): Promise<boolean> {
+  const connection = await tryConnect(socket).catch(() => undefined);
+  connection?.destroy();
+  return connection !== undefined;
 }
 
 async function status(context: CommandContext): Promise<void> {
@@ -93,44 +115,67 @@ async function status(context: CommandContext): Promise<void> {
 }
 
 async function doctor(context: CommandContext): Promise<void> {
-  const sidecar = await context.sidecar().catch((error: unknown) => error);
-  const findings =
-    sidecar instanceof Error
-      ? inspectWithoutSidecar(sidecar)
-      : await (sidecar as Awaited<ReturnType<CommandContext['sidecar']>>).request(protocol.Doctor, {
-          folder: context.folder,
-        });
-  context.output.result(findings, (list) => {
-    const mark = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], problem: ['red', 'fail'] } as const;
-    return list
-      .map(({ check, state, found, hint }) => {
-        const [style, word] = mark[state];
-        const line = `${context.output.paint(style, word.padEnd(5))}${check.padEnd(18)}${printable(found)}`;
-        return hint === null
-          ? line
-          : `${line}\n${' '.repeat(23)}${context.output.paint('dim', printable(hint))}`;
-      })
-      .join('\n');
-  });
+  const findings = await context.sidecar().then(
+    (sidecar) => sidecar.request(protocol.Doctor, { folder: context.folder }),
+    (error: unknown) => inspectWithoutSidecar(context, error),
+  );
+  context.output.result(findings, (list) =>
+    list.map((each) => findingLines(each, context.output)).join('\n'),
+  );
   if (findings.some(({ state }) => state === 'problem')) process.exitCode = 1;
 }
 
-async function logs(context: CommandContext, options: { lines: string }): Promise<void> {
-  const file = join(pathsFor(context.environment).logs, 'sidecar.log');
-  let text = '';
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    context.output.note(`There is no log yet (${file}).`);
-  }
-  const lines = text
-    .split('\n')
-    .filter((line) => line !== '')
-    .slice(-Math.max(1, Number(options.lines) || 100));
-  context.output.line(lines.join('\n'));
+const MARK = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], problem: ['red', 'fail'] } as const;
+
+/** One line for what was found, and one for what to do about it. */
+function findingLines({ check, state, found, hint }: protocol.Finding, output: Output): string {
+  const [style, word] = MARK[state];
+  const indent = ' '.repeat(18);
+  const line = `${output.paint(style, word.padEnd(5))} ${check.padEnd(11)} ${printable(found).replaceAll('\n', `\n${indent}`)}`;
+  return hint === null ? line : `${line}\n${indent}${output.paint('dim', printable(hint))}`;
 }
 
-async function events(context: CommandContext, options: { follow: boolean; after: string }): Promise<void> {
+async function logs(context: CommandContext, options: { lines: number; ptyhost: boolean }): Promise<void> {
+  const name = options.ptyhost ? 'ptyhost' : 'sidecar';
+  const file = join(pathsFor(context.environment).logs, `${name}.log`);
+  const lines = lastLines(file, options.lines);
+  if (lines === undefined) context.output.note(`There is no log yet (${file}).`);
+  else context.output.line(lines.map((line) => (context.output.json ? line : logLine(line))).join('\n'));
+}
+
+/** The last lines of the log and, where that is too short, of the one before it; undefined when there is none. */
+function lastLines(file: string, count: number): string[] | undefined {
+  const parts = [`${file}.1`, file].map((each) => {
+    try {
+      return readFileSync(each, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
+    } catch {
+      return undefined;
+    }
+  });
+  if (parts.every((part) => part === undefined)) return undefined;
+  return parts.flatMap((part) => part ?? []).slice(-count);
+}
+
+const LogLine = z.looseObject({ at: z.string(), level: z.string(), event: z.string() });
+
+/** As people read it: time, level, what happened, and the rest as it is. */
+function logLine(line: string): string {
+  try {
+    const { at, level, event, source: _, ...fields } = LogLine.parse(JSON.parse(line));
+    const rest = Object.entries(fields).map(([name, value]) =>
+      typeof value === 'string' && !/\s/.test(value)
+        ? `${name}=${value}`
+        : `${name}=${JSON.stringify(value)}`,
+    );
+    return printable([at, level.padEnd(5), event, ...rest].join('  '));
+  } catch {
+    return printable(line);
+  }
+}
+
+async function events(context: CommandContext, options: { follow: boolean; after: number }): Promise<void> {
   const sidecar = await context.sidecar();
   const print = (event: protocol.FleetEvent) =>
     context.output.line(
@@ -140,13 +185,27 @@ async function events(context: CommandContext, options: { follow: boolean; after
     );
   if (options.follow) sidecar.onNotification(protocol.EventHappened, print);
   const past = await sidecar.request(protocol.FollowEvents, {
-    after: Number(options.after) || 0,
+    after: options.after,
     follow: options.follow,
   });
   for (const event of past.events) print(event);
-  if (options.follow) await Promise.race([sidecar.ended(), aborted(context.signal)]);
+  if (!options.follow) {
+    if (past.events.length === 0 && !context.output.json) context.output.note('Nothing has happened yet.');
+    return;
+  }
+  await Promise.race([sidecar.ended(), aborted(context.signal)]);
+  if (context.signal.aborted) return;
+  throw new FairleadError('daemon.lost', 'The sidecar ended.', {
+    hint: 'Follow again with --after and the number of the last event.',
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('It is a whole number.');
+  return value;
 }

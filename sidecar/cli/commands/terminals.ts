@@ -6,6 +6,7 @@ import * as protocol from '../../protocol/protocol.ts';
 import { Attachment } from '../../terminals/attachment.ts';
 import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
+import { printable } from '../output.ts';
 import { holdTerminal } from '../raw-terminal.ts';
 
 /** Commands that speak bytes, and the one that git and ssh call. */
@@ -19,8 +20,11 @@ export function addTerminalCommands(program: Command, act: Act): void {
   program.command('askpass', { hidden: true }).argument('<question>').action(act(askpass));
 }
 
-/** Ctrl-\ : a key that agents and shells do not use. */
-const LEAVE = 0x1c;
+/**
+ * Ctrl-\ : a key that agents and shells do not use. As the plain byte, and as terminals send it once the program has
+ * asked for unambiguous keys (kitty keyboard protocol; xterm's modifyOtherKeys).
+ */
+const LEAVE = /\u001c|\u001b\[92;5(?::1)?u|\u001b\[27;5;92~/;
 
 async function attach(
   context: CommandContext,
@@ -43,6 +47,7 @@ async function attach(
     manualAck: true,
   });
   const screen = holdTerminal(process.stdin, process.stdout);
+  attachment.on('fault', (error) => context.output.note(`\r\n[${printable(error.message)}]\r`));
   const write = (bytes: Buffer, position: number) =>
     process.stdout.write(bytes, () => attachment.processed(position + bytes.length));
   attachment.on('snapshot', (snapshot) => {
@@ -52,9 +57,10 @@ async function attach(
   attachment.on('data', write);
   process.stdout.on('resize', () => attachment.resize(size()));
   process.stdin.on('data', (keys: Buffer) => {
-    const at = keys.indexOf(LEAVE);
+    // One character a byte, so that places in the text are places in the bytes.
+    const at = keys.toString('latin1').search(LEAVE);
     if (at < 0) return attachment.write(keys);
-    attachment.write(keys.subarray(0, at));
+    if (at > 0) attachment.write(keys.subarray(0, at));
     attachment.detach();
     attachment.emit('lost', new FairleadError('cancelled', 'Left.'));
     return undefined;

@@ -1,0 +1,42 @@
+import type { Base } from '../git/base.ts';
+import type { SessionRecord } from './record.ts';
+
+/** What the person should know of the base that was found, in whole sentences. `now` in milliseconds since the epoch. */
+export function notesOn(base: Base, now: number): string[] {
+  const notes: string[] = [];
+  if (base.stale !== undefined) {
+    const { lastFetch, why } = base.stale;
+    const old = lastFetch === undefined ? 'it was never fetched' : `last fetched ${ago(now - lastFetch)} ago`;
+    notes.push(`The remote of ${base.branch} could not be fetched (${WHY[why]}); ${old}.`);
+  }
+  if (base.ahead > 0 && base.upstream !== undefined) {
+    const commits = base.ahead === 1 ? 'a commit' : `${base.ahead} commits`;
+    notes.push(`${base.branch} has ${commits} that ${base.upstream.remote} lacks.`);
+  }
+  return notes;
+}
+
+const WHY: Record<NonNullable<Base['stale']>['why'], string> = {
+  offline: 'it cannot be reached',
+  auth: 'it asks you to sign in',
+  'missing-repository': 'there is no such repository',
+  'missing-ref': 'the branch is gone there',
+  failed: 'git fetch failed',
+};
+
+/** `12 s`, `5 min`, `7 h`, `3 days`. */
+function ago(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3_600) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}
+
+/** What the person should know of a session that was asked for inside the worktree of another one. */
+export function notesWithin(within: SessionRecord | undefined): string[] {
+  if (within === undefined) return [];
+  return [
+    `Asked for in the worktree of ${within.id}: it starts from ${within.base}, as that one did; --base ${within.branch} would start from its branch.`,
+  ];
+}
