@@ -38,7 +38,10 @@ export const EntryRecord = z.object({
 });
 export type EntryRecord = z.infer<typeof EntryRecord>;
 
-/** What was about to happen to the base, written down before it does. */
+/**
+ * What was about to happen to the base, written down before it does. An open one may have happened; a closed one has
+ * not as far as anybody could see, but a push that outlived us may still arrive.
+ */
 export const LandingIntent = z.object({
   entry: z.string(),
   base_seen: z.string(),
@@ -49,7 +52,7 @@ export const LandingIntent = z.object({
 });
 export type LandingIntent = z.infer<typeof LandingIntent>;
 
-type EntryPatch = Partial<Omit<EntryRecord, 'id' | 'number' | 'session' | 'repository'>>;
+export type EntryPatch = Partial<Omit<EntryRecord, 'id' | 'number' | 'session' | 'repository'>>;
 
 /** The land order, in the store. Every method is one transaction; none awaits. */
 export class EntryTable {
@@ -70,9 +73,7 @@ export class EntryTable {
   add(entry: Omit<EntryRecord, 'number'>): EntryRecord {
     return this.transaction(() => {
       if (this.openOf(entry.session) !== undefined) {
-        throw new FairleadError('land.already-queued', 'The session is in the queue already.', {
-          hint: 'See `fairlead queue`; `fairlead unqueue SESSION` takes it out.',
-        });
+        throw alreadyQueued();
       }
       this.#store.run(
         `INSERT INTO queue_entry
@@ -145,9 +146,19 @@ export class EntryTable {
     return row === undefined ? undefined : EntryRecord.parse(row);
   }
 
-  /** Asks for the end of an entry. It wins until the intent to swap is stored. */
+  /** The newest entry of each repository that ever had one. */
+  newestByRepository(): EntryRecord[] {
+    return this.#store
+      .all('SELECT *, max(number) AS newest FROM queue_entry GROUP BY repository')
+      .map((row) => EntryRecord.parse(row));
+  }
+
+  /** Asks for the end of an entry, at its next attempt. It wins until the base moves. */
   cancel(id: string): void {
-    this.#store.run('UPDATE queue_entry SET cancel = 1 WHERE id = :id AND ended_at IS NULL', { id });
+    this.#store.run(
+      'UPDATE queue_entry SET cancel = 1, retry_at = NULL WHERE id = :id AND ended_at IS NULL',
+      { id },
+    );
   }
 
   // ── Intents ────────────────────────────────────────────────────────────────
@@ -158,19 +169,38 @@ export class EntryTable {
       const entry = this.get(intent.entry);
       if (entry.cancel || entry.ended_at !== null) return false;
       this.#store.run(
-        'INSERT INTO landing_intent VALUES (:entry, :base_seen, :head, :tree, :new_commit, :created_at)',
+        `INSERT OR REPLACE INTO landing_intent (entry, base_seen, head, tree, new_commit, created_at, is_open)
+         VALUES (:entry, :base_seen, :head, :tree, :new_commit, :created_at, 1)`,
         intent,
       );
       return true;
     });
   }
 
+  /** The intent of which it is not known whether it happened. */
   intent(entry: string): LandingIntent | undefined {
-    const row = this.#store.get('SELECT * FROM landing_intent WHERE entry = :entry', { entry });
+    const row = this.#store.get('SELECT * FROM landing_intent WHERE entry = :entry AND is_open = 1', {
+      entry,
+    });
     return row === undefined ? undefined : LandingIntent.parse(row);
   }
 
-  dropIntent(entry: string): void {
+  closeIntent(entry: string): void {
+    this.#store.run('UPDATE landing_intent SET is_open = 0 WHERE entry = :entry', { entry });
+  }
+
+  /** Commits that earlier attempts of the entry meant to put on the base for this head, newest first, at most ten. */
+  closedIntents(entry: string, head: string): string[] {
+    return this.#store
+      .all(
+        `SELECT new_commit FROM landing_intent WHERE entry = :entry AND head = :head AND is_open = 0
+         ORDER BY created_at DESC LIMIT 10`,
+        { entry, head },
+      )
+      .map((row) => String(row.new_commit));
+  }
+
+  forgetIntents(entry: string): void {
     this.#store.run('DELETE FROM landing_intent WHERE entry = :entry', { entry });
   }
 
@@ -192,6 +222,12 @@ export class EntryTable {
       { repository, base, target, commit },
     );
   }
+}
+
+export function alreadyQueued(): FairleadError {
+  return new FairleadError('land.already-queued', 'The session is in the queue already.', {
+    hint: 'See `fairlead queue`; `fairlead unqueue SESSION` takes it out.',
+  });
 }
 
 export function hasEnded(state: EntryState): boolean {

@@ -1,17 +1,17 @@
 import type { Merger } from '../git/merging.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { LandMethod, LandTarget, QueueEntry } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import { Serial } from '../sessions/serial.ts';
 import { attemptLanding } from './attempt.ts';
-import { BaseCheck } from './base-check.ts';
 import type { QueueContext } from './context.ts';
-import type { EntryRecord } from './entry-table.ts';
+import { alreadyQueued, type EntryRecord, hasEnded } from './entry-table.ts';
 import { entryView, laneOf } from './entry-view.ts';
-import { type LandPreview, previewLanding, requireLandable } from './land-request.ts';
+import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
+import { MergedCheck } from './merged-check.ts';
 import { Mergers } from './mergers.ts';
 import { type Outcome, RETRY_MS, waits } from './outcome.ts';
+import { CutOffSwaps, clearLeftovers } from './recovery.ts';
 import { secureWork } from './securing.ts';
 import { settle } from './settlement.ts';
 import { resolveIntent } from './swapping.ts';
@@ -24,6 +24,17 @@ export interface LandRequest {
   withLocalCommits: boolean;
 }
 
+/** An attempt that runs. */
+interface Running {
+  abort: AbortController;
+  /** When its outcome is settled. */
+  settled: Promise<void>;
+}
+
+const ENDED_SHOWN = 100;
+/** Between two looks at the same thing, at least, in milliseconds. */
+const LOOK_AGAIN = 1_000;
+
 /**
  * The merge queue. Level-triggered: every pass reads the store and git and does what is due, so that a signal that
  * comes late, twice or never changes nothing. Entries of one base land one after the other; bases do not wait for
@@ -32,31 +43,38 @@ export interface LandRequest {
 export class MergeQueue {
   readonly #context: QueueContext;
   readonly #lanes = new Serial();
+  /** Lanes with a pass that has not begun. */
   readonly #scheduled = new Set<string>();
+  readonly #passes = new Set<Promise<void>>();
   readonly #mergers = new Mergers();
-  readonly #baseCheck = new BaseCheck();
-  readonly #attempts = new Map<string, AbortController>();
-  readonly #clock: Clock;
+  readonly #cutOff: CutOffSwaps;
+  readonly #check = new MergedCheck();
+  readonly #running = new Map<string, Running>();
+  /** What was last told of an entry. */
+  readonly #told = new Map<string, string>();
+  #recovery: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #stopped = false;
 
   constructor(context: QueueContext) {
     this.#context = context;
-    this.#clock = context.clock;
+    this.#cutOff = new CutOffSwaps(context, this.#mergers);
   }
 
   /** Looks at everything that is open. Cheap when nothing is due; called at start and after every change. */
   tick(): void {
     if (this.#stopped) return;
+    void this.#recover();
     for (const entry of this.#context.entries.open()) this.#schedule(laneOf(entry));
   }
 
-  /** Waits for what is under way, and starts nothing more. */
+  /** Ends what is under way where it can be taken up again, waits for the rest, and starts nothing more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    for (const attempt of this.#attempts.values()) attempt.abort();
-    await Promise.all([...this.#scheduled].map((lane) => this.#lanes.run(lane, async () => {})));
+    for (const { abort } of this.#running.values()) abort.abort();
+    await Promise.all([this.#recovery, ...this.#passes]);
+    await this.#cutOff.stop();
   }
 
   get isBusy(): boolean {
@@ -65,70 +83,51 @@ export class MergeQueue {
 
   async preview(name: string): Promise<LandPreview> {
     const session = this.#context.sessions.resolve(name);
-    return previewLanding(this.#context, session, await this.#mergerOf(session));
+    const { repository } = await this.#mergerOf(session);
+    return previewLanding(this.#context, session, repository);
   }
 
   /**
-   * Puts a session at the end of the land order. One that waits already is looked at again at once.
+   * Puts a session at the end of the land order. One that waits already keeps its place, takes over what is asked for,
+   * and is looked at again at once.
    * @throws FairleadError `land.where-to-unset`, `land.no-remote`, `land.nothing-to-land`, `land.uncommitted`,
-   * `land.base-diverged`, `land.already-queued`, `git.too-old`
+   * `land.base-diverged`, `land.already-queued`, `git.too-old`, `session.missing`, `session.ambiguous`
    */
   async land(request: LandRequest): Promise<QueueEntry> {
-    const { entries, sessions, ids } = this.#context;
+    const { entries, sessions } = this.#context;
     const session = sessions.resolve(request.session);
     const open = entries.openOf(session.id);
-    if (open?.state === 'waiting') return this.#again(open, request);
-    const merger = await this.#mergerOf(session);
-    const decided = await requireLandable(this.#context, session, merger, request);
-    const now = this.#clock.now();
-    const entry = entries.transaction(() => {
-      if (request.to !== undefined) sessions.setLandTo(session.repository, request.to);
-      const added = entries.add({
-        id: ids.short(8),
-        session: session.id,
-        repository: session.repository,
-        branch: session.branch,
-        base: session.base,
-        target: decided.target,
-        remote: decided.remote,
-        method: decided.method,
-        check_command: decided.check,
-        with_local_commits: request.withLocalCommits,
-        priority: 0,
-        state: 'queued',
-        reason: null,
-        message: null,
-        paths: [],
-        head: null,
-        tries: 0,
-        base_moved: 0,
-        cancel: false,
-        landed: null,
-        queued_at: now,
-        changed_at: now,
-        ended_at: null,
-        retry_at: null,
-      });
-      sessions.setLanding(session.id, 'queued', null);
-      return added;
+    if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
+    const { repository } = await this.#mergerOf(session);
+    const decided = await requireLandable(this.#context, session, repository, {
+      ...request,
+      ...(open === undefined ? {} : asBefore(open, request)),
     });
-    this.#announce(entry.id);
+    const id = entries.transaction(() => {
+      const now = entries.openOf(session.id);
+      if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
+      if (request.to !== undefined) sessions.setLandTo(session.repository, request.to);
+      return now === undefined ? this.#add(session, decided, request) : this.#again(now, decided, request);
+    });
+    this.#announce(id);
     this.tick();
-    return this.view(entry.id);
+    return this.view(id);
   }
 
   /** The land order; with `ended` the last hundred entries that have ended, too. */
   list(filter: { base?: string | undefined; ended: boolean }): QueueEntry[] {
     const { entries } = this.#context;
-    const records = [...entries.open(), ...(filter.ended ? entries.ended(100) : [])];
+    const open = entries.open();
+    const records = [...open, ...(filter.ended ? entries.ended(ENDED_SHOWN) : [])];
     return records
       .filter((entry) => filter.base === undefined || entry.base === filter.base)
-      .map((entry) => this.view(entry.id));
+      .map((entry) => this.#viewOf(entry, open));
   }
 
   /**
-   * Takes a session out of the land order. Wins until the base is about to move; what is answered is how it ended.
-   * @throws FairleadError `queue.not-queued`
+   * Takes a session out of the land order. Wins until the base is about to move; what is answered is how it ended, or
+   * where it stands while that cannot be told.
+   * @throws FairleadError `queue.not-queued`, `session.missing`, `session.ambiguous`
    */
   async remove(name: string): Promise<QueueEntry> {
     const { entries, sessions } = this.#context;
@@ -140,49 +139,118 @@ export class MergeQueue {
       });
     }
     entries.cancel(entry.id);
-    this.#attempts.get(entry.id)?.abort();
-    await this.#schedule(laneOf(entry));
-    return this.view(entry.id);
-  }
-
-  view(id: string): QueueEntry {
-    const { entries, sessions } = this.#context;
-    const entry = entries.get(id);
-    const lane = laneOf(entry);
-    const order = entries.open().filter((each) => laneOf(each) === lane);
-    const at = order.findIndex((each) => each.id === id);
-    const { main } = sessions.repository(entry.repository);
-    return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1);
-  }
-
-  /** A waiting entry that the person lands again: with what they say this time, at once. */
-  #again(entry: EntryRecord, request: LandRequest): QueueEntry {
-    this.#context.entries.update(entry.id, {
-      retry_at: null,
-      ...(request.withLocalCommits ? { with_local_commits: true } : {}),
-      ...(request.check === undefined ? {} : { check_command: request.check }),
-      ...(request.method === undefined ? {} : { method: request.method }),
-    });
+    const running = this.#running.get(entry.id);
+    running?.abort.abort();
+    await running?.settled;
+    if (entries.intent(entry.id) === undefined && !this.#running.has(entry.id)) {
+      this.#settle(entry.id, { kind: 'cancelled' });
+    }
     this.tick();
     return this.view(entry.id);
   }
 
+  view(id: string): QueueEntry {
+    const { entries } = this.#context;
+    return this.#viewOf(entries.get(id), entries.open());
+  }
+
+  #viewOf(entry: EntryRecord, open: readonly EntryRecord[]): QueueEntry {
+    const { sessions } = this.#context;
+    const lane = laneOf(entry);
+    const at = open.filter((each) => laneOf(each) === lane).findIndex((each) => each.id === entry.id);
+    const { main } = sessions.repository(entry.repository);
+    return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1);
+  }
+
+  #add(session: SessionRecord, decided: LandDecision, request: LandRequest): string {
+    const { entries, sessions, ids, clock } = this.#context;
+    const now = clock.now();
+    const { id } = entries.add({
+      id: ids.short(8),
+      session: session.id,
+      repository: session.repository,
+      branch: session.branch,
+      base: session.base,
+      target: decided.target,
+      remote: decided.remote,
+      method: decided.method,
+      check_command: decided.check,
+      with_local_commits: request.withLocalCommits,
+      priority: 0,
+      state: 'queued',
+      reason: null,
+      message: null,
+      paths: [],
+      head: null,
+      tries: 0,
+      base_moved: 0,
+      cancel: false,
+      landed: null,
+      queued_at: now,
+      changed_at: now,
+      ended_at: null,
+      retry_at: null,
+    });
+    sessions.setLanding(session.id, 'queued', null);
+    return id;
+  }
+
+  /** A waiting entry that the person lands again: as they say this time, with the work as it is, at once. */
+  #again(entry: EntryRecord, decided: LandDecision, request: LandRequest): string {
+    const { entries } = this.#context;
+    this.#check.forget();
+    // As long as it may have happened, what was begun stays as it is.
+    const mayHaveMoved = entries.intent(entry.id) !== undefined;
+    entries.update(entry.id, {
+      retry_at: null,
+      ...(mayHaveMoved
+        ? {}
+        : {
+            target: decided.target,
+            remote: decided.remote,
+            method: decided.method,
+            check_command: decided.check,
+            with_local_commits: request.withLocalCommits || entry.with_local_commits,
+            head: null,
+          }),
+    });
+    return entry.id;
+  }
+
   #mergerOf(session: SessionRecord): Promise<Merger> {
-    const { main } = this.#context.sessions.repository(session.repository);
-    return this.#mergers.of(this.#context.sessions.git(session, main), main);
+    const { sessions } = this.#context;
+    const { main } = sessions.repository(session.repository);
+    return this.#mergers.of(sessions.git(session, main), main);
+  }
+
+  /** Once, before anything else: what a queue before us left. Never rejects. */
+  #recover(): Promise<void> {
+    this.#recovery ??= clearLeftovers(this.#context, this.#mergers)
+      .then(() => this.#cutOff.look())
+      .catch((error: unknown) => this.#context.log.error('queue not recovered', { error: messageOf(error) }));
+    return this.#recovery;
   }
 
   /** At most one pass waits behind the one that runs. */
-  #schedule(lane: string): Promise<void> {
-    if (this.#scheduled.has(lane)) return this.#lanes.run(lane, async () => {});
+  #schedule(lane: string): void {
+    if (this.#scheduled.has(lane)) return;
     this.#scheduled.add(lane);
-    return this.#lanes.run(lane, async () => {
-      this.#scheduled.delete(lane);
-      await this.#drain(lane).catch((error: unknown) =>
-        this.#context.log.error('lane stopped', { lane, error: messageOf(error) }),
-      );
+    const pass = this.#lanes.run(lane, () => this.#pass(lane)).finally(() => this.#passes.delete(pass));
+    this.#passes.add(pass);
+  }
+
+  /** Never rejects. */
+  async #pass(lane: string): Promise<void> {
+    this.#scheduled.delete(lane);
+    try {
+      await this.#recover();
+      await this.#drain(lane);
+      void this.#cutOff.look();
       this.#wakeForRetries();
-    });
+    } catch (error) {
+      this.#context.log.error('lane stopped', { lane, error: messageOf(error) });
+      this.#wakeAfter(RETRY_MS.infrastructure);
+    }
   }
 
   /** Does everything that is due on one base, in land order. */
@@ -193,84 +261,121 @@ export class MergeQueue {
         .open()
         .find((each) => laneOf(each) === lane && !passed.has(each.id) && this.#isDue(each));
       if (entry === undefined) return;
-      const outcome = await this.#advance(entry);
-      settle(this.#context, entry, outcome);
+      const abort = new AbortController();
+      const settled = this.#attempt(entry, abort.signal).finally(() => this.#running.delete(entry.id));
+      this.#running.set(entry.id, { abort, settled });
+      await settled;
       await this.#context.step('settled');
-      this.#announce(entry.id);
       // What waits is passed over for the rest of this pass: it holds up nobody.
-      if (outcome.kind === 'waits') passed.add(entry.id);
+      if (this.#context.entries.get(entry.id).state === 'waiting') passed.add(entry.id);
     }
   }
 
   #isDue(entry: EntryRecord): boolean {
-    if (entry.cancel || entry.state !== 'waiting') return true;
-    if (entry.reason === 'in-a-turn') return !this.#context.sessions.isInTurn(entry.session);
-    return (entry.retry_at ?? 0) <= this.#clock.now();
+    const { clock, sessions } = this.#context;
+    if (entry.retry_at === null) return true;
+    if (entry.reason === 'in-a-turn') return !sessions.isInTurn(entry.session);
+    // A clock that was set back must not keep it waiting.
+    return clock.now() >= entry.retry_at || clock.now() < entry.changed_at;
+  }
+
+  async #attempt(entry: EntryRecord, signal: AbortSignal): Promise<void> {
+    let outcome: Outcome;
+    try {
+      outcome = await this.#advance(entry, signal);
+    } catch (error) {
+      this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
+      outcome = waits('infrastructure', messageOf(error), RETRY_MS.infrastructure);
+    }
+    this.#settle(entry.id, outcome);
   }
 
   /** One attempt, whatever state the entry was left in. */
-  async #advance(entry: EntryRecord): Promise<Outcome> {
+  async #advance(entry: EntryRecord, signal: AbortSignal): Promise<Outcome> {
     const { entries, sessions } = this.#context;
     const session = sessions.get(entry.session);
-    const attempt = new AbortController();
-    this.#attempts.set(entry.id, attempt);
-    try {
-      const merger = await this.#mergerOf(session);
-      const intent = entries.intent(entry.id);
-      if (intent !== undefined) return await resolveIntent(this.#context, merger.repository, entry, intent);
-      if (entry.cancel) return { kind: 'cancelled' };
-      entries.update(entry.id, {
-        state: 'securing',
-        reason: null,
-        message: null,
-        changed_at: this.#clock.now(),
-      });
-      const head = await this.#securedHead(entry, session);
-      if (head.kind !== 'secured') return head;
-      entries.update(entry.id, { state: 'merging', head: head.head });
-      sessions.setLanding(session.id, 'landing', null);
-      this.#announce(entry.id);
-      return await attemptLanding(this.#context, {
-        entry: { ...entries.get(entry.id), head: head.head },
-        session,
-        merger,
-        baseCheck: this.#baseCheck,
-        signal: attempt.signal,
-      });
-    } catch (error) {
-      this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
-      return waits('infrastructure', messageOf(error), RETRY_MS.infrastructure);
-    } finally {
-      this.#attempts.delete(entry.id);
+    const merger = await this.#mergerOf(session);
+    const intent = entries.intent(entry.id);
+    if (intent !== undefined) return resolveIntent(this.#context, merger.repository, entry, intent);
+    if (entry.cancel) return { kind: 'cancelled' };
+    let { head } = entry;
+    if (head === null) {
+      this.#enter(entry.id, 'securing');
+      const secured = await secureWork(this.#context, merger.repository, session);
+      if (secured.kind !== 'secured') return secured;
+      head = secured.head;
     }
+    entries.update(entry.id, { head });
+    this.#enter(entry.id, 'merging');
+    // What the person is needed for stays up until it is known that they are not.
+    sessions.setLanding(session.id, 'landing', entry.state === 'waiting' ? session.demand : null);
+    return attemptLanding(this.#context, {
+      entry: { ...entries.get(entry.id), head },
+      session,
+      merger,
+      check: this.#check,
+      signal,
+      enter: (state) => this.#enter(entry.id, state),
+    });
   }
 
-  async #securedHead(entry: EntryRecord, session: SessionRecord) {
-    if (entry.head !== null) return { kind: 'secured', head: entry.head } as const;
-    return secureWork(this.#context, session);
+  #enter(id: string, state: 'securing' | 'merging' | 'checking' | 'swapping'): void {
+    this.#context.entries.update(id, {
+      state,
+      reason: null,
+      message: null,
+      paths: [],
+      retry_at: null,
+      changed_at: this.#context.clock.now(),
+    });
+    this.#announce(id);
   }
 
+  #settle(id: string, outcome: Outcome): void {
+    for (const changed of settle(this.#context, id, outcome)) this.#announce(changed);
+  }
+
+  /** Tells clients; an event is what is worth a line in the history, not that something was tried again in vain. */
   #announce(id: string): void {
     const view = this.view(id);
-    this.#context.events.add({
-      kind: 'entry-changed',
-      session: view.session,
-      state: null,
-      entry: view.state,
-      message: view.message ?? view.state,
-    });
+    const { state, reason, message } = view;
+    const isUnderway = ['securing', 'merging', 'checking', 'swapping'].includes(state);
+    const before = this.#told.get(id) ?? '';
+    const line = JSON.stringify([state, reason, message]);
+    if (line !== before && !(isUnderway && before.startsWith('["waiting"'))) {
+      this.#told.set(id, line);
+      const { session } = view;
+      const text = message ?? state;
+      this.#context.events.add({ kind: 'entry-changed', session, state: null, entry: state, message: text });
+    }
+    if (hasEnded(state)) this.#told.delete(id);
     this.#context.changed(view);
   }
 
   /** Comes back when the first of those that wait is due. */
   #wakeForRetries(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const times = this.#context.entries
-      .open()
-      .flatMap(({ retry_at }) => (retry_at === null ? [] : [retry_at]));
-    if (times.length === 0 || this.#stopped) return;
-    const wait = Math.max(100, Math.min(...times) - this.#clock.now());
-    this.#cancelTimer = this.#clock.after(wait, () => this.tick());
+    const now = this.#context.clock.now();
+    const waits = this.#context.entries.open().flatMap(({ retry_at, reason }) => {
+      if (retry_at === null) return [];
+      return [reason === 'in-a-turn' ? RETRY_MS.turn : retry_at - now];
+    });
+    if (waits.length > 0) this.#wakeAfter(Math.min(...waits));
   }
+
+  #wakeAfter(ms: number): void {
+    this.#cancelTimer?.();
+    if (!this.#stopped) {
+      this.#cancelTimer = this.#context.clock.after(Math.max(LOOK_AGAIN, ms), () => this.tick());
+    }
+  }
+}
+
+/** How a waiting entry lands where the person does not say otherwise. */
+function asBefore(entry: EntryRecord, request: LandRequest) {
+  return {
+    to: request.to ?? entry.target,
+    method: request.method ?? entry.method,
+    check: request.check ?? entry.check_command ?? undefined,
+    withLocalCommits: request.withLocalCommits || entry.with_local_commits,
+  };
 }

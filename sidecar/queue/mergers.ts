@@ -1,18 +1,35 @@
 import type { Git } from '../git/git.ts';
 import { Merger } from '../git/merging.ts';
-import { openRepository } from '../git/repository.ts';
+import { openRepository, type Repository } from '../git/repository.ts';
 
-/** One merger a repository: it remembers what it learned of the base's attributes. */
+/** Each person's environment makes another. */
+const REMEMBERED = 32;
+
+/** One merger a repository and person: it remembers what it learned of the base's attributes. */
 export class Mergers {
   readonly #known = new Map<string, Merger>();
 
   /** `folder` is a checkout of the repository; `git` is how its person runs git there. */
   async of(git: Git, folder: string): Promise<Merger> {
     const repository = await openRepository(folder, git);
-    const known = this.#known.get(repository.commonDir);
-    if (known !== undefined) return known;
-    const merger = new Merger(repository);
-    this.#known.set(repository.commonDir, merger);
+    const key = JSON.stringify([repository.commonDir, repository.mainCheckout, git.setup.environment]);
+    let merger = this.#known.get(key);
+    if (merger === undefined) {
+      merger = new Merger(repository);
+    }
+    // Again at the end: the one that was not used for longest goes first.
+    this.#known.delete(key);
+    this.#known.set(key, merger);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= REMEMBERED) break;
+      this.#known.delete(oldest);
+    }
     return merger;
+  }
+
+  /** Every repository that was opened, each once. */
+  get repositories(): Repository[] {
+    const each = [...this.#known.values()].map(({ repository }) => repository);
+    return [...new Map(each.map((repository) => [repository.commonDir, repository])).values()];
   }
 }

@@ -12,6 +12,8 @@ export type Outcome =
   | { kind: 'again' }
   /** The branch is not what was queued: secured anew, and behind those that came meanwhile. */
   | { kind: 'head-moved' }
+  /** The base lost commits that it had: every entry for it stops, and the person decides. */
+  | { kind: 'base-rewound' /** What it is now. */; commit: string; message: string }
   /** Nothing that the author could mend: tried again after `retryMs`, holding up nobody. */
   | {
       kind: 'waits';
@@ -32,7 +34,7 @@ export const RETRY_MS = {
   person: 15 * SECOND,
   infrastructure: 20 * SECOND,
   turn: 5 * SECOND,
-  /** A server that says no would say it again. */
+  /** A server that says no would say it again, a check that cannot run would not run again. */
   refused: 600 * SECOND,
 } as const;
 

@@ -1,6 +1,8 @@
+import { operationInProgress } from '../git/operation.ts';
+import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
-import { commitAll } from '../git/uncommitted.ts';
-import { branchTip } from '../git/worktrees.ts';
+import { type CommitAllOutcome, commitAll } from '../git/uncommitted.ts';
+import { branchTip, inspectWorktree, registrationOf, requireWorktree } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
@@ -10,65 +12,90 @@ export type Secured = { kind: 'secured'; head: string } | Outcome;
 
 /**
  * Commits what the agent left uncommitted, as the person. Never during a turn.
- * A branch without a worktree is taken as it is.
+ * A branch whose worktree is gone is taken as it is.
+ * @throws FairleadError `worktree.broken`, `git.no-identity`, `git.failed`, `disk.full`
  */
-export async function secureWork(context: QueueContext, session: SessionRecord): Promise<Secured> {
-  const { sessions } = context;
-  if (sessions.isInTurn(session.id)) {
+export async function secureWork(
+  context: QueueContext,
+  repository: Repository,
+  session: SessionRecord,
+): Promise<Secured> {
+  if (context.sessions.isInTurn(session.id)) {
     return waits('in-a-turn', 'Its agent is in a turn.', RETRY_MS.turn);
   }
-  const main = sessions.repository(session.repository).main;
-  if (session.life !== 'archived') {
-    const git = sessions.git(session, session.worktree);
-    const policy = context.configFor(main).land.uncommitted ?? 'commit';
-    if (policy === 'refuse') {
-      const paths = changedPaths(await readStatus(git));
-      if (paths.length > 0) {
-        return fails('uncommitted', `${paths.length} files are not committed.`, { paths });
-      }
-    } else {
-      const refused = await commit(git, session);
-      if (refused !== undefined) return refused;
-    }
+  const fault = inspectWorktree(repository, session.worktree, session.branch);
+  if (session.life !== 'archived' && fault?.kind !== 'folder-missing') {
+    const stopped =
+      fault?.kind === 'other-branch'
+        ? elsewhere(repository, session, fault.branch)
+        : await commitWork(context, repository, session);
+    if (stopped !== undefined) return stopped;
   }
-  const head = await branchTip(sessions.git(session, main), session.branch);
+  const head = await branchTip(repository.git, session.branch);
   if (head === undefined) return fails('branch-missing', `The branch ${session.branch} does not exist.`);
   await context.step('secured');
   return { kind: 'secured', head };
 }
 
-async function commit(
-  git: Parameters<typeof commitAll>[0],
+async function commitWork(
+  context: QueueContext,
+  repository: Repository,
   session: SessionRecord,
 ): Promise<Outcome | undefined> {
-  const outcome = await commitAll(git, { message: session.title });
+  const { sessions } = context;
+  // A worktree that has lost its way home would take the commit into another repository.
+  requireWorktree(repository, session.worktree, session.branch);
+  const git = sessions.git(session, session.worktree);
+  const { main } = sessions.repository(session.repository);
+  if (context.configFor(main).land.uncommitted === 'refuse') {
+    const paths = changedPaths(await readStatus(git));
+    if (paths.length === 0) return undefined;
+    return fails(
+      'uncommitted',
+      `${paths.length === 1 ? '1 file is' : `${paths.length} files are`} not committed.`,
+      {
+        paths,
+      },
+    );
+  }
+  return uncommitted(await commitAll(git, { message: session.title }));
+}
+
+function uncommitted(outcome: CommitAllOutcome): Outcome | undefined {
   switch (outcome.kind) {
     case 'committed':
     case 'nothing':
       return undefined;
-    case 'hook-failed':
-      return fails('commit-refused', `A commit hook refused the work: ${lastLine(outcome.output)}`);
+    case 'hook-failed': {
+      const said = outcome.output.trim().split('\n').at(-1) ?? '';
+      return fails('commit-refused', `A commit hook refused the work: ${said}`);
+    }
     case 'in-progress':
       return waits('uncommitted', `A ${outcome.operation} is open in the worktree.`, RETRY_MS.person, {
         paths: outcome.paths,
+        demand: 'landing-stopped',
       });
     case 'unmerged':
       return waits('uncommitted', 'The worktree has files in conflict.', RETRY_MS.person, {
         paths: outcome.paths,
+        demand: 'landing-stopped',
       });
-    case 'nested-repository':
-      return fails(
-        'uncommitted',
-        'The worktree holds repositories of their own, whose files would be lost.',
-        {
-          paths: outcome.paths,
-        },
-      );
+    case 'nested-repository': {
+      const message = 'The worktree holds repositories of their own, whose files would be lost.';
+      return fails('uncommitted', message, { paths: outcome.paths });
+    }
     case 'locked':
       return waits('infrastructure', 'Another git writes in the worktree (index.lock).', RETRY_MS.turn);
   }
 }
 
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? '';
+/** The worktree stands on another branch: what is in it would not land with the session's own. */
+function elsewhere(repository: Repository, session: SessionRecord, branch: string | undefined): Outcome {
+  const admin = registrationOf(repository.commonDir, session.worktree);
+  const operation = admin === undefined ? undefined : operationInProgress(admin);
+  const message =
+    operation !== undefined
+      ? `A ${operation} is open in the worktree.`
+      : `The worktree stands on ${branch ?? 'no branch'}, not on ${session.branch}.`;
+  return waits('uncommitted', message, RETRY_MS.person, { demand: 'landing-stopped' });
 }

@@ -1,7 +1,9 @@
 import type { EntryReason } from '../protocol/entry.ts';
 import type { Reason, ReasonKind } from '../protocol/reason.ts';
+import type { LandingFact } from '../protocol/session.ts';
 import type { QueueContext } from './context.ts';
-import type { EntryRecord } from './entry-table.ts';
+import type { EntryPatch, EntryRecord } from './entry-table.ts';
+import { laneOf } from './entry-view.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What a person is called for when an entry leaves the queue for this reason; the others only end. */
@@ -17,99 +19,119 @@ const DEMAND: Partial<Record<EntryReason, ReasonKind>> = {
   infrastructure: 'landing-stopped',
 };
 
-/** Writes down what an attempt came to, for the entry and its session, in one transaction. */
-export function settle(context: QueueContext, entry: EntryRecord, outcome: Outcome): void {
+const REWOUND = { kind: 'failed', reason: 'base-rewound', isTry: false } as const;
+
+/** A base that moves more often than this under one entry is given time, a second more for each. */
+const PATIENT_AFTER = 3;
+
+type SingleOutcome = Exclude<Outcome, { kind: 'base-rewound' }>;
+
+/**
+ * Writes down what an attempt came to, for the entry and its session, in one transaction.
+ * @returns the ids of the entries that changed
+ */
+export function settle(context: QueueContext, id: string, outcome: Outcome): string[] {
+  const { entries } = context;
+  return entries.transaction(() => {
+    const entry = entries.get(id);
+    if (entry.ended_at !== null) return [];
+    const concluded = conclude(entry, outcome, entries.intent(id) !== undefined);
+    if (concluded.kind !== 'base-rewound') {
+      settleOne(context, entry, concluded);
+      return [id];
+    }
+    // Known from here on: landing again is how the person says that it is meant.
+    entries.keepBaseSeen(entry.repository, entry.base, entry.target, concluded.commit);
+    const stopped = entries
+      .open()
+      .filter((each) => laneOf(each) === laneOf(entry))
+      .filter((each) => each.id === id || entries.intent(each.id) === undefined);
+    for (const each of stopped) settleOne(context, each, { ...REWOUND, message: concluded.message });
+    return stopped.map((each) => each.id);
+  });
+}
+
+/** A wish to cancel wins while the base has not moved and cannot have; without one nothing cancels. Pure. */
+function conclude(entry: EntryRecord, outcome: Outcome, mayHaveMoved: boolean): Outcome {
+  if (entry.cancel && outcome.kind !== 'landed' && !(outcome.kind === 'waits' && mayHaveMoved)) {
+    return { kind: 'cancelled' };
+  }
+  return outcome.kind === 'cancelled' && !entry.cancel ? { kind: 'again' } : outcome;
+}
+
+function settleOne(context: QueueContext, entry: EntryRecord, outcome: SingleOutcome): void {
   const { entries, sessions } = context;
   const now = context.clock.now();
-  entries.transaction(() => {
-    const end = { changed_at: now, ended_at: now, retry_at: null };
-    switch (outcome.kind) {
-      case 'landed':
-        entries.dropIntent(entry.id);
-        entries.update(entry.id, {
-          ...end,
-          state: 'landed',
-          reason: null,
-          message: outcome.note,
-          paths: [],
-          landed: outcome.commit,
-        });
-        sessions.setLanding(entry.session, 'landed', null);
-        return;
-      case 'nothing-to-land':
-        entries.update(entry.id, {
-          ...end,
+  const { patch, landing, demand } = consequence(entry, outcome, now);
+  if (outcome.kind === 'head-moved') entries.requeue(entry.id);
+  entries.update(entry.id, { changed_at: now, ...patch });
+  if (patch.ended_at !== undefined) entries.forgetIntents(entry.id);
+  // One that waits may have happened all the same.
+  else if (outcome.kind !== 'waits') entries.closeIntent(entry.id);
+  sessions.setLanding(entry.session, landing, demand ?? null);
+}
+
+interface Consequence {
+  patch: EntryPatch;
+  landing: LandingFact;
+  demand?: Reason | null;
+}
+
+/** What an outcome means for an entry and its session. Pure. */
+function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): Consequence {
+  const ended = { ended_at: now, retry_at: null, paths: [] };
+  const queued: EntryPatch = { state: 'queued', reason: null, retry_at: null, paths: [] };
+  switch (outcome.kind) {
+    case 'landed':
+      return {
+        patch: { ...ended, state: 'landed', reason: null, message: outcome.note, landed: outcome.commit },
+        landing: 'landed',
+      };
+    case 'nothing-to-land':
+      return {
+        patch: {
+          ...ended,
           state: 'nothing-to-land',
           reason: 'nothing-to-land',
           message: `Everything in it is on ${entry.base} already.`,
-          paths: [],
-        });
-        sessions.setLanding(entry.session, 'none', null);
-        return;
-      case 'cancelled':
-        entries.update(entry.id, {
-          ...end,
-          state: 'cancelled',
-          reason: 'cancelled',
-          message: 'Taken out of the queue.',
-          paths: [],
-        });
-        sessions.setLanding(entry.session, 'none', null);
-        return;
-      case 'base-moved': {
-        const times = entry.base_moved + 1;
-        entries.dropIntent(entry.id);
-        entries.update(entry.id, {
-          changed_at: now,
-          state: 'queued',
-          reason: null,
-          base_moved: times,
-          retry_at: null,
-          message: `base moved ${times === 1 ? 'once' : `${times} times`}`,
-        });
-        return;
-      }
-      case 'again':
-        entries.dropIntent(entry.id);
-        entries.update(entry.id, { changed_at: now, state: 'queued', reason: null, retry_at: null });
-        return;
-      case 'head-moved':
-        entries.requeue(entry.id);
-        entries.update(entry.id, {
-          changed_at: now,
-          state: 'queued',
-          reason: 'head-moved',
-          head: null,
-          retry_at: null,
-          message: `${entry.branch} moved after it was queued; it goes to the end of the land order.`,
-        });
-        sessions.setLanding(entry.session, 'queued', null);
-        return;
-      case 'waits':
-        entries.update(entry.id, {
-          changed_at: now,
-          state: 'waiting',
-          reason: outcome.reason,
-          message: outcome.message,
-          paths: [...(outcome.paths ?? [])],
-          retry_at: now + outcome.retryMs,
-        });
-        sessions.setLanding(entry.session, 'queued', demandOf(outcome.demand, outcome.message));
-        return;
-      case 'failed':
-        entries.dropIntent(entry.id);
-        entries.update(entry.id, {
-          ...end,
-          state: 'failed',
-          reason: outcome.reason,
-          message: outcome.message,
-          paths: [...(outcome.paths ?? [])],
-          tries: entry.tries + Number(outcome.isTry),
-        });
-        sessions.setLanding(entry.session, 'none', demandOf(DEMAND[outcome.reason], outcome.message));
-        return;
+        },
+        landing: 'none',
+      };
+    case 'cancelled':
+      return {
+        patch: { ...ended, state: 'cancelled', reason: 'cancelled', message: 'Taken out of the queue.' },
+        landing: 'none',
+      };
+    case 'base-moved': {
+      const times = entry.base_moved + 1;
+      const message = `base moved ${times === 1 ? 'once' : `${times} times`}`;
+      const retry_at = times > PATIENT_AFTER ? now + (times - PATIENT_AFTER) * 1_000 : null;
+      return { patch: { ...queued, base_moved: times, retry_at, message }, landing: 'queued' };
     }
-  });
+    case 'again':
+      return { patch: { ...queued, message: null }, landing: 'queued' };
+    case 'head-moved': {
+      const message = `${entry.branch} moved after it was queued; it goes to the end of the land order.`;
+      return { patch: { ...queued, reason: 'head-moved', head: null, message }, landing: 'queued' };
+    }
+    case 'waits': {
+      const { reason, message, paths = [], retryMs } = outcome;
+      return {
+        patch: { state: 'waiting', reason, message, paths: [...paths], retry_at: now + retryMs },
+        landing: 'queued',
+        demand: demandOf(outcome.demand, message),
+      };
+    }
+    case 'failed': {
+      const { reason, message, paths = [], isTry } = outcome;
+      const tries = entry.tries + Number(isTry);
+      return {
+        patch: { ...ended, state: 'failed', reason, message, paths: [...paths], tries },
+        landing: 'none',
+        demand: demandOf(DEMAND[reason], message),
+      };
+    }
+  }
 }
 
 function demandOf(kind: ReasonKind | undefined, message: string): Reason | null {

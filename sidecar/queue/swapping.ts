@@ -3,6 +3,7 @@ import { isAncestor, readRef } from '../git/refs.ts';
 import { fetchRef, push } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
 import { recoverBase, swapBase } from '../git/swap.ts';
+import type { SwapStep } from '../git/swap-together.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord, LandingIntent } from './entry-table.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
@@ -10,7 +11,7 @@ import { readTargetBase, remoteTrouble, type TargetBase } from './target-base.ts
 
 /**
  * Moves the base to `commit` if it still is what was seen, and says `landed` only after reading it back. The intent
- * is stored; it goes when it is certain that nothing moved, and stays while that is not known.
+ * is stored; it is closed when it is certain that nothing moved, and stays open while that is not known.
  */
 export function moveBase(
   context: QueueContext,
@@ -41,10 +42,10 @@ export async function resolveIntent(
       return waits('folder-in-the-way', recovered.text, RETRY_MS.person, { paths: recovered.paths });
     }
   }
-  const base = await readTargetBase(context, entry, repository);
+  const base = await readTargetBase(entry, repository);
   if (base.kind !== 'base') return base;
   if (!(await isAncestor(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
-  return landed(context, repository, entry, base.upstream, intent.new_commit);
+  return landed(context, repository, entry, base, intent.new_commit);
 }
 
 async function moveLocal(
@@ -57,13 +58,13 @@ async function moveLocal(
   const swapped = await swapBase(
     repository,
     { branch: entry.base, from: seen, to: commit, message: `fairlead: land ${entry.branch}` },
-    (step) => context.step(`swap-${step}`),
+    stepsOf(context),
   );
   switch (swapped.kind) {
     case 'base-moved':
       return { kind: 'base-moved' };
     case 'folder-refuses':
-      context.entries.dropIntent(entry.id);
+      context.entries.closeIntent(entry.id);
       return waits('folder-in-the-way', swapped.text, RETRY_MS.person, { paths: swapped.paths });
     case 'infrastructure':
       return waits('infrastructure', swapped.text, RETRY_MS.infrastructure);
@@ -74,7 +75,7 @@ async function moveLocal(
   const now = await readRef(repository.git, `refs/heads/${entry.base}`);
   if (now === undefined || !(await isAncestor(repository.git, commit, now))) return { kind: 'base-moved' };
   await context.step('read-back');
-  return landed(context, repository, entry, undefined, commit);
+  return landed(context, repository, entry, { kind: 'base', commit: now, upstream: undefined }, commit);
 }
 
 async function moveRemote(
@@ -85,75 +86,80 @@ async function moveRemote(
   commit: string,
 ): Promise<Outcome> {
   const { upstream } = base;
-  const pushed = await push(repository.git, {
-    remote: upstream.remote,
-    ref: upstream.ref,
-    commit,
-    seen: base.commit,
-  });
+  const { remote, ref } = upstream;
+  const pushed = await push(repository.git, { remote, ref, commit, seen: base.commit });
   switch (pushed.kind) {
     case 'base-moved':
       return { kind: 'base-moved' };
     case 'refused':
+      return refused(context, entry, `${remote} refuses the push: ${pushed.text}`);
     case 'local-hook':
-      context.entries.dropIntent(entry.id);
-      return waits(
-        'base-refuses-pushes',
-        `${upstream.remote} refuses the push: ${pushed.text}`,
-        RETRY_MS.refused,
-        {
-          demand: 'base-refuses-pushes',
-        },
-      );
+      return refused(context, entry, `Your pre-push hook refuses the push to ${remote}: ${pushed.text}`);
     case 'retry':
-      return waits('infrastructure', pushed.text, RETRY_MS.infrastructure);
+      return waits('infrastructure', `${remote}: ${pushed.text}`, RETRY_MS.infrastructure);
     case 'unreachable':
-      return remoteTrouble(upstream.remote, pushed.trouble, pushed.text);
+      return remoteTrouble(remote, pushed.trouble, pushed.text);
     case 'landed':
     case 'up-to-date':
       break;
   }
   await context.step('swapped');
   const read = await fetchRef(repository, upstream);
-  if (read.kind === 'missing-ref') return fails('base-missing', `${upstream.remote} lost ${entry.base}.`);
-  if (read.kind !== 'ok') return remoteTrouble(upstream.remote, read.kind, read.text);
+  if (read.kind === 'missing-ref') return fails('base-missing', `${remote} lost ${entry.base}.`);
+  if (read.kind !== 'ok') return remoteTrouble(remote, read.kind, read.text);
   if (!(await isAncestor(repository.git, commit, read.commit))) return { kind: 'base-moved' };
   await context.step('read-back');
-  return landed(context, repository, entry, upstream, commit);
+  return landed(context, repository, entry, { kind: 'base', commit: read.commit, upstream }, commit);
 }
 
-/** The base has it. A local base behind a remote follows when it can; when not, the person is told. */
-async function landed(
+function refused(context: QueueContext, entry: EntryRecord, message: string): Outcome {
+  context.entries.closeIntent(entry.id);
+  return waits('base-refuses-pushes', message, RETRY_MS.refused, { demand: 'base-refuses-pushes' });
+}
+
+/** The base, as read, has `commit`. A local base behind a remote follows when it can; when not, the person is told. */
+export async function landed(
   context: QueueContext,
   repository: Repository,
   entry: EntryRecord,
-  upstream: Upstream | undefined,
+  base: TargetBase,
   commit: string,
 ): Promise<Outcome> {
-  context.entries.keepBaseSeen(entry.repository, entry.base, entry.target, commit);
-  const note = upstream === undefined ? null : await followRemote(repository, entry, commit);
+  context.entries.keepBaseSeen(entry.repository, entry.base, entry.target, base.commit);
+  const note = base.upstream === undefined ? null : await follow(context, repository, entry, base.commit);
   await context.step('followed');
   return { kind: 'landed', commit, note };
 }
 
-async function followRemote(
+/** Brings the local base to where the remote's is. @returns why it stays behind, or null */
+async function follow(
+  context: QueueContext,
   repository: Repository,
   entry: EntryRecord,
   commit: string,
 ): Promise<string | null> {
   const { git } = repository;
+  const unfinished = await recoverBase(repository, entry.base);
+  if (unfinished?.kind === 'busy' || unfinished?.kind === 'blocked')
+    return staysBehind(entry, unfinished.text);
   const local = await readRef(git, `refs/heads/${entry.base}`);
   if (local === undefined || (await isAncestor(git, commit, local))) return null;
   if (!(await isAncestor(git, local, commit))) {
     return `Your local ${entry.base} has commits of its own and stays as it is.`;
   }
-  const followed = await swapBase(repository, {
-    branch: entry.base,
-    from: local,
-    to: commit,
-    message: `fairlead: follow ${entry.remote}`,
-  });
+  const followed = await swapBase(
+    repository,
+    { branch: entry.base, from: local, to: commit, message: `fairlead: follow ${entry.remote}` },
+    stepsOf(context),
+  );
   if (followed.kind === 'moved') return null;
-  const why = followed.kind === 'base-moved' ? 'it moved meanwhile' : followed.text;
+  return staysBehind(entry, followed.kind === 'base-moved' ? 'it moved meanwhile.' : followed.text);
+}
+
+function staysBehind(entry: EntryRecord, why: string): string {
   return `Your local ${entry.base} stays behind: ${why}`;
+}
+
+function stepsOf(context: QueueContext): (step: SwapStep) => Promise<void> {
+  return async (step) => context.step(`swap-${step}`);
 }

@@ -15,25 +15,26 @@ export interface TargetBase {
   upstream: Upstream | undefined;
 }
 
-/** Reads the real base of an entry, anew at each attempt. */
-export async function readTargetBase(
+/** Reads the real base of an entry, whatever it was before. */
+export function readTargetBase(entry: EntryRecord, repository: Repository): Promise<TargetBase | Outcome> {
+  return entry.target === 'local' ? localBase(repository.git, entry.base) : remoteBase(repository, entry);
+}
+
+/** As {@link readTargetBase}, and a base that lost what it had is refused. For each attempt anew. */
+export async function followTargetBase(
   context: QueueContext,
   entry: EntryRecord,
   repository: Repository,
 ): Promise<TargetBase | Outcome> {
-  const found =
-    entry.target === 'local'
-      ? await localBase(repository.git, entry.base)
-      : await remoteBase(repository, entry);
+  const found = await readTargetBase(entry, repository);
   if (found.kind !== 'base') return found;
   const seen = context.entries.baseSeen(entry.repository, entry.base, entry.target);
   if (seen !== undefined && seen !== found.commit && !(await contains(repository.git, found.commit, seen))) {
-    // Known from here on: landing again is how the person says that it is meant.
-    context.entries.keepBaseSeen(entry.repository, entry.base, entry.target, found.commit);
-    return fails(
-      'base-rewound',
-      `${entry.base} no longer has ${seen.slice(0, 10)}, which it had before: somebody has rewound it.`,
-    );
+    return {
+      kind: 'base-rewound',
+      commit: found.commit,
+      message: `${entry.base} no longer has ${seen.slice(0, 10)}, which it had before: somebody has rewound it. Land again if that is meant.`,
+    };
   }
   context.entries.keepBaseSeen(entry.repository, entry.base, entry.target, found.commit);
   return found;
@@ -49,6 +50,9 @@ async function remoteBase(repository: Repository, entry: EntryRecord): Promise<T
   const upstream = await upstreamOf(repository.git, entry.base);
   if (upstream === undefined) {
     return fails('base-missing', `${entry.base} follows no branch of a remote.`);
+  }
+  if (upstream.remote !== entry.remote) {
+    return fails('base-missing', `${entry.base} follows ${upstream.remote} by now, not ${entry.remote}.`);
   }
   const fetched = await fetchRef(repository, upstream);
   if (fetched.kind === 'ok') return { kind: 'base', commit: fetched.commit, upstream };
@@ -67,6 +71,7 @@ export function remoteTrouble(remote: string, trouble: RemoteTrouble, text: stri
   if (trouble === 'auth') {
     return waits('sign-in', `Sign in to ${remote}: ${said}`, RETRY_MS.person, { demand: 'login' });
   }
+  if (trouble === 'failed') return waits('infrastructure', `${remote}: ${said}`, RETRY_MS.infrastructure);
   return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline);
 }
 

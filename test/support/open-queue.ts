@@ -1,0 +1,145 @@
+import { Git } from '../../sidecar/git/git.ts';
+import type { Clock } from '../../sidecar/platform/clock.ts';
+import { systemClock } from '../../sidecar/platform/clock.ts';
+import { type Config, EMPTY_CONFIG } from '../../sidecar/platform/config.ts';
+import { systemIds } from '../../sidecar/platform/ids.ts';
+import type { Log } from '../../sidecar/platform/log.ts';
+import { MIGRATIONS } from '../../sidecar/platform/migrations.ts';
+import { type Paths, pathsFor, preparePaths } from '../../sidecar/platform/paths.ts';
+import { Store } from '../../sidecar/platform/store.ts';
+import type { LandingStep } from '../../sidecar/queue/context.ts';
+import { EntryTable } from '../../sidecar/queue/entry-table.ts';
+import { MergeQueue } from '../../sidecar/queue/merge-queue.ts';
+import { FleetEvents } from '../../sidecar/sessions/events.ts';
+import { SessionTable } from '../../sidecar/sessions/table.ts';
+
+export interface OpenQueueOptions {
+  home: string;
+  /** Of the person. */
+  environment: Record<string, string>;
+  config?: Partial<Config>;
+  clock?: Clock;
+  step?: (name: LandingStep) => Promise<void> | void;
+}
+
+/** A merge queue with everything below it real, and sessions that are rows in the store. Needs no test runner. */
+export interface OpenQueue {
+  paths: Paths;
+  store: Store;
+  table: SessionTable;
+  entries: EntryTable;
+  events: FleetEvents;
+  queue: MergeQueue;
+  /** Sessions whose agent is in a turn. */
+  inTurn: Set<string>;
+  /** What was logged, as text. */
+  logged: string[];
+  config: Config;
+  step: (name: LandingStep) => Promise<void> | void;
+  addSession(main: string, session: NewSession): void;
+  close(): Promise<void>;
+}
+
+export interface NewSession {
+  id: string;
+  title: string;
+  branch: string;
+  base: string;
+  worktree: string;
+}
+
+export function openQueue(options: OpenQueueOptions): OpenQueue {
+  const { home, environment, clock = systemClock } = options;
+  const paths = pathsFor({ FAIRLEAD_HOME: home });
+  preparePaths(paths);
+  const store = Store.open(paths.database, MIGRATIONS);
+  const table = new SessionTable(store);
+  const entries = new EntryTable(store);
+  const events = new FleetEvents(store, clock);
+  const inTurn = new Set<string>();
+  const logged: string[] = [];
+  const note = (level: string) => (message: string, fields?: object) =>
+    void logged.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`);
+  const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+  const parts = {
+    paths,
+    store,
+    table,
+    entries,
+    events,
+    inTurn,
+    logged,
+    config: { ...EMPTY_CONFIG, ...options.config },
+    step: options.step ?? (() => {}),
+  };
+  const queue = new MergeQueue({
+    entries,
+    sessions: {
+      resolve: (name) => table.resolve(name),
+      get: (id) => table.get(id),
+      repository: (id) => table.repository(id),
+      setLandTo: (repository, to) => table.setLandTo(repository, to),
+      isInTurn: (id) => inTurn.has(id),
+      setLanding: (id, landing, demand) => table.update(id, { landing, demand }),
+      environment: (session) => table.environment(session.environment),
+      git: (session, folder) => new Git(folder, { environment: table.environment(session.environment) }),
+    },
+    events,
+    clock,
+    ids: systemIds,
+    log,
+    paths,
+    configFor: () => parts.config,
+    changed: () => queue.tick(),
+    step: (name) => parts.step(name),
+  });
+  return Object.assign(parts, {
+    queue,
+    addSession: (main: string, session: NewSession) =>
+      addSession(table, environment, main, session, clock.now()),
+    async close() {
+      await queue.stop();
+      store.close();
+    },
+  });
+}
+
+function addSession(
+  table: SessionTable,
+  environment: Record<string, string>,
+  main: string,
+  session: NewSession,
+  now: number,
+): void {
+  const commonDir = `${main}/.git`;
+  const repository = table.repositoryOf(commonDir, main, systemIds.short(8), now);
+  table.insert({
+    ...session,
+    key: null,
+    repository: repository.id,
+    base_commit: '',
+    remote: null,
+    git_dir: null,
+    folder: '',
+    agent: 'claude',
+    model: null,
+    mode: null,
+    environment: table.keepEnvironment(environment),
+    bring_changes: false,
+    terminal: null,
+    shell: null,
+    agent_fact: 'finished',
+    landing: 'none',
+    life: 'active',
+    reason: null,
+    demand: null,
+    outcome: null,
+    since: now,
+    unread: false,
+    parent: null,
+    fork_turn: null,
+    created_at: now,
+    changed_at: now,
+    archived_at: null,
+  });
+}
