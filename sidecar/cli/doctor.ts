@@ -1,20 +1,52 @@
-import { failed, inspectSurroundings, nodeFinding } from '../daemon/doctor.ts';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { findNode } from '../platform/node-runtime.ts';
 import { pathsFor } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
-import type { Finding } from '../protocol/protocol.ts';
+import { asFairleadError } from '../protocol/errors.ts';
+import { Finding } from '../protocol/protocol.ts';
 import type { CommandContext } from './context.ts';
+import { bundleFolder } from './sidecar-connection.ts';
 
-/** What can be said when not even the sidecar starts: why, and everything that can be seen from here. */
+const INSPECTION_MS = 60_000;
+
+/** What can be said when not even the sidecar starts: why, and everything that can be seen without one. */
 export async function inspectWithoutSidecar(context: CommandContext, error: unknown): Promise<Finding[]> {
-  const node = await findNode(systemProcesses, context.environment).then(nodeFinding, (reason: unknown) =>
-    failed('node', reason),
-  );
-  const surroundings = await inspectSurroundings({
-    paths: pathsFor(context.environment),
-    folder: context.folder,
-    environment: cleanEnvironment(context.environment),
+  const sidecar = problem('sidecar', error);
+  try {
+    const node = await findNode(systemProcesses, context.environment);
+    return [
+      {
+        check: 'node',
+        state: 'ok',
+        found: `${node.version} at ${node.file} (${node.from})`,
+        hint: null,
+      },
+      sidecar,
+      ...(await inspectSurroundings(context, node)),
+    ];
+  } catch (reason) {
+    return [problem('node', reason), sidecar];
+  }
+}
+
+/** The sidecar's own program looks, without serving: what it needs is looked at with its own code. */
+async function inspectSurroundings(
+  context: CommandContext,
+  node: Awaited<ReturnType<typeof findNode>>,
+): Promise<Finding[]> {
+  const { home } = pathsFor(context.environment);
+  const args = [join(bundleFolder(), 'sidecar.js'), '--home', home, '--inspect', context.folder];
+  const run = await systemProcesses.run(node.file, args, {
+    cwd: '/',
+    env: { ...cleanEnvironment(context.environment), ...node.env },
+    timeoutMs: INSPECTION_MS,
   });
-  return [node, failed('sidecar', error), ...surroundings];
+  return z.array(Finding).parse(JSON.parse(run.stdout.toString('utf8')));
+}
+
+function problem(check: string, error: unknown): Finding {
+  const { message, hint } = asFairleadError(error);
+  return { check, state: 'problem', found: message, hint: hint ?? 'Run `fairlead logs` to see more.' };
 }

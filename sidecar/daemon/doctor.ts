@@ -37,7 +37,7 @@ const LOW_DISK = 1024 ** 3;
 export async function inspect(inspection: Inspection): Promise<Finding[]> {
   const { node, ptyhost } = inspection;
   return [
-    nodeFinding(node),
+    ok('node', `${node.version} at ${node.file} (${node.from})`),
     ok('sidecar', `${BUILD.version} (${BUILD.id}), pid ${process.pid}`),
     ptyhost === undefined
       ? ok('ptyhost', 'not running; it starts with the first session')
@@ -58,12 +58,8 @@ export async function inspectSurroundings(surroundings: Surroundings): Promise<F
   ];
 }
 
-export function nodeFinding(node: NodeRuntime): Finding {
-  return ok('node', `${node.version} at ${node.file} (${node.from})`);
-}
-
 /** A part that does not do what it should, with what to do about it. */
-export function failed(check: string, error: unknown): Finding {
+function failed(check: string, error: unknown): Finding {
   const { message, hint } = asFairleadError(error);
   return problem(
     check,

@@ -4,19 +4,30 @@ import { BUILD } from '../platform/build.ts';
 import { markRunning } from '../platform/bundle.ts';
 import { systemClock } from '../platform/clock.ts';
 import { EXIT_TAKEN, printLastWords } from '../platform/daemon-process.ts';
+import { cleanEnvironment } from '../platform/environment.ts';
 import { systemIds } from '../platform/ids.ts';
 import { fileLog } from '../platform/log.ts';
 import { pathsFor, preparePaths } from '../platform/paths.ts';
 import { takeProcessLock } from '../platform/process-lock.ts';
+import { inspectSurroundings } from './doctor.ts';
 import { Sidecar } from './sidecar.ts';
 
 /** Ten minutes. */
 const IDLE_MS = 600_000;
 
-/** `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant. */
+/**
+ * `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant.
+ * With `--inspect FOLDER` it serves nobody, and prints as JSON what it finds of all that it needs.
+ */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { home: { type: 'string' } } });
+  const { values } = parseArgs({ options: { home: { type: 'string' }, inspect: { type: 'string' } } });
   const paths = pathsFor(values.home === undefined ? process.env : { FAIRLEAD_HOME: values.home });
+  if (values.inspect !== undefined) {
+    const environment = cleanEnvironment(process.env);
+    const findings = await inspectSurroundings({ paths, folder: values.inspect, environment });
+    process.stdout.write(JSON.stringify(findings));
+    return;
+  }
   preparePaths(paths);
   const log = fileLog(join(paths.logs, 'sidecar.log'), 'sidecar', systemClock);
   if (takeProcessLock(join(paths.run, 'sidecar.lock')) === undefined) {
