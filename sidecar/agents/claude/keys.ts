@@ -22,6 +22,9 @@ export type Answer =
 /** After keys that change what is on the screen, before those that rely on it, in ms. */
 const REDRAW_MS = 250;
 
+/** Some dialogs are drawn up to 200 ms before they take keys, which are lost then. */
+const DRAWN_MS = 500;
+
 /** Between a paste and Enter, in ms: together they are taken as one paste. */
 const SUBMIT_MS = 400;
 
@@ -88,7 +91,11 @@ export function answerSteps(
   input?: unknown,
 ): KeyStep[] | undefined {
   const options = dialogOptions(screen);
-  if (options.length === 0) return undefined;
+  const steps = options.length === 0 ? undefined : stepsFor(options, answer, input);
+  return steps && [{ keys: '', pauseMs: DRAWN_MS }, ...steps];
+}
+
+function stepsFor(options: readonly DialogOption[], answer: Answer, input: unknown): KeyStep[] | undefined {
   const questions = questionsOf(input);
   if (questions.length > 0) {
     if (answer.kind === 'deny') return [{ keys: ESCAPE, pauseMs: 0 }];

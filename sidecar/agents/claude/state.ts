@@ -47,7 +47,7 @@ export interface AgentState {
   since: number;
   /** How the last turn ended; absent while one runs and before the first. */
   outcome?: TurnEnd;
-  /** The agent is past its start dialogs: prompts can be given. */
+  /** The agent is past its start and its start dialogs: it takes keys. */
   started: boolean;
 }
 
@@ -110,11 +110,16 @@ function withoutProcess(
   return needs(base, 'agent-ended', `The agent ended ${how}${said === '' ? '.' : `: ${said}`}`, process.at);
 }
 
-/** The process has spoken: a hook, a status other than a dialog's, or a status in the registry. */
-function hasStarted({ hooks, status, registry }: AgentSignals, startedAt: number): boolean {
-  if (hooks.lastEventAt !== null && hooks.lastEventAt >= startedAt) return true;
+/**
+ * The CLI stands at its prompt, or has done so. Its SessionStart and its entry in the registry come before: in a
+ * conversation that was resumed keys are lost for up to two seconds after them.
+ */
+function hasStarted({ hooks, status, registry, now }: AgentSignals, startedAt: number): boolean {
   if (status !== undefined && ['idle', 'working', 'done', 'error'].includes(status.state)) return true;
-  return registry !== undefined && registry.status !== null && registry.statusAt >= startedAt;
+  if (((hooks.turn ?? hooks.last)?.at ?? 0) >= startedAt) return true;
+  const registered = registry === undefined || registry.status === null ? 0 : registry.statusAt;
+  const first = Math.max(registered, hooks.startedAt ?? 0);
+  return first >= startedAt && now - first > SETTLED_MS;
 }
 
 function beforeStart(
@@ -126,6 +131,7 @@ function beforeStart(
   if (status?.state === 'blocked')
     return { ...base, agent: 'needs-you', reason: statusReason(status), since: status.at };
   const silentFor = now - startedAt;
+  if ((hooks.lastEventAt ?? 0) >= startedAt) return { ...base, agent: 'idle', since: startedAt };
   if (screen !== undefined && silentFor >= STARTUP_SCREEN_MS) {
     const reason = startupReason(screen);
     if (reason !== undefined) return { ...base, agent: 'needs-you', reason, since: startedAt };

@@ -68,7 +68,8 @@ export function readConversation(body: MessagesBody, sessionId: string | undefin
         .filter((text) => !NOT_TYPED.test(text))
         .map((text) => SENT_MEANWHILE.exec(text)?.[1] ?? text);
       if (typed.length > 0) {
-        prompts.push(typed.join('\n'));
+        // A prompt that failed stands in one message with the next one.
+        prompts.push(...typed);
         replies = 0;
         toolResults = [];
       }
