@@ -22,7 +22,7 @@ export interface ClaudeTerminalOptions {
   cwd: string;
   /** Where the hooks put their events. */
   events: string;
-  /** Arguments after `--settings …`. */
+  /** Arguments; `--settings` with the hooks is added where it is missing. */
   args: readonly string[];
   env?: Record<string, string>;
   /** Signals to do without, to show that the others suffice. */
@@ -46,8 +46,11 @@ export class ClaudeTerminal {
     this.#options = options;
     this.#process = { kind: 'running', startedAt: this.#startedAt };
     mkdirSync(options.events, { recursive: true });
-    const settings = JSON.stringify(launchSettings(options.events));
-    this.#pty = spawn(CLAUDE, ['--settings', settings, ...options.args], {
+    // Of two `--settings` the CLI takes the last.
+    const settings = options.args.includes('--settings')
+      ? []
+      : ['--settings', JSON.stringify(launchSettings(options.events))];
+    this.#pty = spawn(CLAUDE, [...settings, ...options.args], {
       cols: 120,
       rows: 40,
       cwd: options.cwd,
