@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BUILD } from '../platform/build.ts';
+import { markRunning } from '../platform/bundle.ts';
 import { systemClock } from '../platform/clock.ts';
 import { systemIds } from '../platform/ids.ts';
 import { fileLog } from '../platform/log.ts';
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   }
   process.on('uncaughtException', (error) => log.error('ptyhost.uncaught', { error, stack: error.stack }));
   process.on('unhandledRejection', (error) => log.error('ptyhost.unhandled', { error: String(error) }));
+  markRunning(process.argv[1] ?? '', paths.versions);
   const host = new PtyHost(
     {
       socket: paths.ptyhostSocket,

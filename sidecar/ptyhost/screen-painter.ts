@@ -6,10 +6,14 @@ import {
   type CoreLine,
   type ExtendedAttributes,
   type Internals,
+  underlineKind,
 } from './xterm-internals.ts';
 
 const ESC = '\u001b';
 const CSI = `${ESC}[`;
+
+/** The colour in an attribute word, as against its flags. */
+const HUE = BITS.color | BITS.colorMode;
 
 /** What one terminal knows beyond its buffers. */
 export interface PaintedModes {
@@ -36,7 +40,8 @@ export interface PaintedModes {
  * cursor, tab stops, character sets, mouse encoding, kitty keyboard, title, hyperlinks and kinds of underline, and
  * loses `dim` where `bold` ends.
  *
- * Not copied: colours of the palette, whether the first row continues one that is gone, a blank cell's foreground.
+ * Not copied: colours of the palette, whether the first row continues one that is gone, a blank cell's foreground, and
+ * a wrap that is due behind a last column which was blanked meanwhile.
  */
 export function paint(
   core: Internals,
@@ -58,15 +63,13 @@ export function paint(
   if (buffer.scrollTop !== 0 || buffer.scrollBottom !== size.rows - 1) {
     parts.push(`${CSI}${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
   }
-  parts.push(
-    tabStops(buffer, size.cols),
-    savedCursor(core, buffer, modes),
-    charsets(core, modes),
-    modeText(core, modes),
-  );
+  parts.push(tabStops(buffer, size.cols), savedCursor(core, buffer, modes));
+  if (modes.origin) parts.push(`${CSI}?6h`);
+  const cursor = cursorText(core, buffer, size.cols, modes);
+  parts.push(cursor.before, charsets(core, modes), modeText(core, modes));
   if (modes.title !== '') parts.push(`${ESC}]2;${modes.title}${ESC}\\`);
   for (const flags of modes.kittyFlags) parts.push(`${CSI}>${flags}u`);
-  parts.push(cursorText(core, buffer, size, modes));
+  parts.push(cursor.after);
   return parts.join('');
 }
 
@@ -125,7 +128,7 @@ class RowPainter {
       const fg = line.getFg(column);
       const bg = line.getBg(column);
       if (text === '' && width === 0) continue; // The second half of a wide character.
-      if (text === '' && (fg & ~BITS.color) === 0 && (bg & ~(BITS.color | BITS.colorMode)) === 0) {
+      if (text === '' && (fg & ~HUE) === 0 && (bg & ~HUE) === 0) {
         const style = bg === 0 ? '' : styleText(0, bg, undefined);
         if (blank > 0 && style !== blankStyle) skip(false);
         blankStyle = style;
@@ -137,9 +140,9 @@ class RowPainter {
       // A character without width must not join the one before: any sequence in between parts them.
       if (width === 0) this.#style = '?';
       this.#setStyle(styleText(fg, bg, extended), extended?.urlId ?? 0);
-      this.#parts.push(text === '' ? ' ' : text);
+      this.#parts.push(text === '' || isCutWide(line, column, cols) ? ' ' : text);
       if (width === 0) this.#style = '?';
-      reached = column + Math.max(width, 1);
+      reached = column + (isCutWide(line, column, cols) ? 1 : Math.max(width, 1));
     }
     skip(true);
     return reached;
@@ -187,15 +190,21 @@ class RowPainter {
   }
 }
 
+/** A wide character of which the second half was written over, or has no room: it cannot be printed. */
+function isCutWide(line: CoreLine, column: number, cols: number): boolean {
+  if (line.getWidth(column) !== 2) return false;
+  return column + 1 >= cols || line.getWidth(column + 1) !== 0 || line.getString(column + 1) !== '';
+}
+
 /** Whether the column left free before a wide character is as the wrap leaves it. */
 function sameBlank(line: CoreLine, next: CoreLine): boolean {
   const last = line.length - 1;
   return (
     line.getString(last) === '' &&
-    line.getFg(last) === 0 &&
+    (line.getFg(last) & ~HUE) === 0 &&
     line.getBg(last) === 0 &&
     next.getBg(0) === 0 &&
-    next.getFg(0) === 0
+    (next.getFg(0) & ~HUE) === 0
   );
 }
 
@@ -207,8 +216,8 @@ function styleText(fg: number, bg: number, extended: ExtendedAttributes | undefi
   if (bg & BITS.bg.dim) text += ';2';
   if (bg & BITS.bg.italic) text += ';3';
   if (fg & BITS.fg.underline) {
-    const style = extended === undefined || extended.urlId !== 0 ? 1 : extended.underlineStyle;
-    text += style > 1 ? `;4:${style}` : ';4';
+    const kind = underlineKind(extended);
+    text += kind > 1 ? `;4:${kind}` : ';4';
   }
   if (fg & BITS.fg.blink) text += ';5';
   if (fg & BITS.fg.inverse) text += ';7';
@@ -216,10 +225,12 @@ function styleText(fg: number, bg: number, extended: ExtendedAttributes | undefi
   if (fg & BITS.fg.strikethrough) text += ';9';
   if (bg & BITS.bg.overline) text += ';53';
   text += colorText(fg, 30, 90, 38) + colorText(bg, 40, 100, 48);
-  if (extended !== undefined && (extended.underlineColor & BITS.colorMode) !== 0 && fg & BITS.fg.underline) {
-    text += colorText(extended.underlineColor, 0, 0, 58);
-  }
+  if (fg & BITS.fg.underline) text += underlineColor(extended);
   return text;
+}
+
+function underlineColor(extended: ExtendedAttributes | undefined): string {
+  return extended === undefined ? '' : colorText(extended.underlineColor, 0, 0, 58);
 }
 
 function colorText(word: number, base: number, bright: number, long: number): string {
@@ -242,14 +253,17 @@ function colorText(word: number, base: number, bright: number, long: number): st
 function linkText(core: Internals, urlId: number): string {
   const link = urlId === 0 ? undefined : core._oscLinkService.getLinkData(urlId);
   if (link === undefined) return `${ESC}]8;;${ESC}\\`;
-  return `${ESC}]8;${link.id === undefined ? '' : `id=${link.id}`};${link.uri}${ESC}\\`;
+  // A link without an id is one link only as long as it is not interrupted, and painting interrupts it.
+  return `${ESC}]8;id=${link.id ?? `fairlead-${urlId}`};${link.uri}${ESC}\\`;
 }
 
 function penText(core: Internals, pen: Attributes): string {
   const extended = (pen.bg & BITS.bg.extended) !== 0 ? pen.extended : undefined;
   const link = extended === undefined || extended.urlId === 0 ? '' : linkText(core, extended.urlId);
   const guarded = (pen.bg & BITS.bg.protected) !== 0 ? `${CSI}1"q` : '';
-  return `${CSI}0${styleText(pen.fg, pen.bg, extended)}m${guarded}${link}`;
+  // The pen keeps the colour of an underline that is to come.
+  const color = pen.fg & BITS.fg.underline ? '' : underlineColor(pen.extended);
+  return `${CSI}0${styleText(pen.fg, pen.bg, extended)}${color}m${guarded}${link}`;
 }
 
 function tabStops(buffer: CoreBuffer, cols: number): string {
@@ -275,13 +289,16 @@ function savedCursor(core: Internals, buffer: CoreBuffer, modes: PaintedModes): 
 }
 
 function charsets(core: Internals, modes: PaintedModes): string {
-  const { _charsets: sets, glevel } = core._charsetService;
+  const { _charsets: sets, glevel, charset } = core._charsetService;
   let text = '';
   for (const [level, introducer] of ['(', ')', '*', '+'].entries()) {
     const designator = modes.designatorOf(sets[level]);
     if (designator !== undefined) text += `${ESC}${introducer}${designator}`;
   }
   if (glevel > 0) text += ['', '\u000e', `${ESC}n`, `${ESC}o`][glevel] ?? '';
+  // Restoring a cursor brings back a character set that is designated nowhere.
+  if (charset !== sets[glevel] && core._bufferService.buffers.active.savedCharset === charset)
+    text += `${ESC}8`;
   return text;
 }
 
@@ -294,7 +311,6 @@ function modeText(core: Internals, modes: PaintedModes): string {
   if (modes.reverseWraparound) text += `${CSI}?45h`;
   if (!modes.wraparound) text += `${CSI}?7l`;
   if (modes.focusEvents) text += `${CSI}?1004h`;
-  if (modes.origin) text += `${CSI}?6h`;
   if (modes.insert) text += `${CSI}4h`;
   if (isCursorHidden) text += `${CSI}?25l`;
   if (dec.cursorStyle !== undefined) {
@@ -312,39 +328,43 @@ function modeText(core: Internals, modes: PaintedModes): string {
 }
 
 /**
- * The cursor, and whether the next character wraps, joins the last one or can be repeated: only printing sets that,
- * so the last character is printed once more.
+ * The cursor, and whether the next character wraps, joins the last one, or can be repeated. Only printing brings that
+ * about, so the last character is printed once more: `after` the modes when it was the last thing that happened, since
+ * they were in force then, `before` them when only the wrap is left of it.
  */
 function cursorText(
   core: Internals,
   buffer: CoreBuffer,
-  size: { cols: number },
+  cols: number,
   modes: PaintedModes,
-): string {
+): { before: string; after: string } {
   const row = modes.origin ? buffer.y - buffer.scrollTop : buffer.y;
-  const line = buffer.lines.get(buffer.ybase + buffer.y);
   const pen = penText(core, core._inputHandler._curAttrData);
   const at = (column: number) => `${CSI}${row + 1};${column + 1}H`;
-  const due = buffer.x >= size.cols;
-  if (
-    line === undefined ||
-    buffer.x === 0 ||
-    modes.insert ||
-    (!due && core._inputHandler._parser.precedingJoinState === 0)
-  ) {
-    return `${at(Math.min(buffer.x, size.cols - 1))}${pen}`;
+  const printed = core._inputHandler._parser.precedingJoinState !== 0;
+  const line = buffer.lines.get(buffer.ybase + buffer.y);
+  const last = line === undefined || buffer.x === 0 ? -1 : lastCharacter(line, buffer.x);
+  if (line === undefined || last < 0 || !(printed || buffer.x >= cols)) {
+    return { before: '', after: at(Math.min(buffer.x, cols - 1)) + pen };
   }
-  const last =
-    line.getWidth(buffer.x - 1) === 0 && line.getString(buffer.x - 1) === '' ? buffer.x - 2 : buffer.x - 1;
+  if (printed) {
+    // In insert mode it would push the row to the right: it is taken out first.
+    const take = modes.insert ? `${CSI}${line.getWidth(last)}P` : '';
+    return { before: '', after: at(last) + pen + take + line.getString(last) };
+  }
   const bg = line.getBg(last);
   const extended = (bg & BITS.bg.extended) !== 0 ? line._extendedAttrs[last] : undefined;
   const own = penText(core, {
     fg: line.getFg(last),
     bg,
-    extended: extended ?? { underlineStyle: 0, underlineColor: 0, urlId: 0 },
+    extended: extended ?? { _ext: 0, underlineColor: 0, urlId: 0 },
   });
-  const text = line.getString(last);
-  if (text === '') return `${at(Math.min(buffer.x, size.cols - 1))}${pen}`;
   const leave = extended?.urlId ? `${ESC}]8;;${ESC}\\` : '';
-  return own === pen ? `${at(last)}${pen}${text}` : `${at(last)}${own}${text}${leave}${pen}`;
+  return { before: at(last) + own + line.getString(last) + leave, after: pen };
+}
+
+/** The column of the character that printing left the cursor at `x` behind, or -1 when that was none. */
+function lastCharacter(line: CoreLine, x: number): number {
+  const column = line.getWidth(x - 1) === 0 && line.getString(x - 1) === '' ? x - 2 : x - 1;
+  return column >= 0 && line.getString(column) !== '' && column + line.getWidth(column) === x ? column : -1;
 }

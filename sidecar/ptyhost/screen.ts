@@ -55,14 +55,22 @@ export class Screen {
       });
     }
     this.#followKittyKeyboard();
+    this.#mendEraseAbove();
   }
 
   get title(): string {
     return this.#title;
   }
 
-  parse(bytes: Uint8Array): void {
-    this.#core._inputHandler.parse(bytes);
+  /** Gives the error when the emulator failed at it; what it had not parsed of `bytes` is then left out. */
+  parse(bytes: Uint8Array): unknown {
+    try {
+      this.#core._inputHandler.parse(bytes);
+      return undefined;
+    } catch (error) {
+      this.#core._inputHandler._parser.reset();
+      return error;
+    }
   }
 
   resize(size: Size): void {
@@ -121,6 +129,27 @@ export class Screen {
   /** xterm.js does not know the protocol; a terminal that does has one stack for each of its two screens. */
   #kittyStack(): number[] {
     return this.#kitty[this.#terminal.buffer.active.type];
+  }
+
+  /**
+   * `CSI 1 J` in the last column of the last row makes xterm.js 6.0.0 throw when nothing is kept above (in the
+   * alternate screen always): it looks at the row below the last.
+   */
+  #mendEraseAbove(): void {
+    const { _inputHandler: handler, _bufferService: service } = this.#core;
+    for (const prefix of ['', '?']) {
+      this.#terminal.parser.registerCsiHandler({ ...(prefix && { prefix }), final: 'J' }, ([what]) => {
+        const buffer = service.buffers.active;
+        const { x } = buffer;
+        const lastColumn = this.#terminal.cols - 1;
+        if (what !== 1 || x < lastColumn || buffer.y + 1 < buffer.lines.length) return false;
+        buffer.x = lastColumn - 1;
+        handler.eraseInDisplay({ params: [1], length: 1 }, prefix !== '');
+        buffer.x = Math.min(x, lastColumn);
+        handler.eraseInLine({ params: [2], length: 1 }, prefix !== '');
+        return true;
+      });
+    }
   }
 
   #followKittyKeyboard(): void {

@@ -452,7 +452,8 @@ export class Terminal implements ParseTask {
     }
     this.#parserRests = rests;
     this.#hostAnswers = entry.hostAnswers;
-    this.#screen.parse(bytes);
+    const failure = this.#screen.parse(bytes);
+    if (failure !== undefined) this.#deps.log.error('terminal.parse', { id: this.id, error: failure });
     this.#parsed.position += bytes.length;
   }
 

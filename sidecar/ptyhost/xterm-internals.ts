@@ -8,8 +8,10 @@ export interface Internals {
   /** Parses at once. `Terminal.write` does it later, in slices of up to 12 ms. */
   _inputHandler: {
     parse(data: Uint8Array): unknown;
+    eraseInDisplay(params: EraseParams, respectProtect: boolean): unknown;
+    eraseInLine(params: EraseParams, respectProtect: boolean): unknown;
     _curAttrData: Attributes;
-    _parser: { precedingJoinState: number };
+    _parser: { precedingJoinState: number; reset(): void };
   };
   coreService: {
     isCursorHidden: boolean;
@@ -23,6 +25,12 @@ export interface Internals {
   _charsetService: { charset: Charset; glevel: number; _charsets: Charset[] };
   _oscLinkService: { getLinkData(id: number): { id?: string | undefined; uri: string } | undefined };
   _bufferService: { buffers: { active: CoreBuffer; normal: CoreBuffer; alt: CoreBuffer } };
+}
+
+/** The one parameter of ED or EL. */
+export interface EraseParams {
+  params: ArrayLike<number>;
+  length: number;
 }
 
 /** A translation table, or undefined for ASCII. */
@@ -61,7 +69,8 @@ export interface Attributes {
 }
 
 export interface ExtendedAttributes {
-  underlineStyle: number;
+  /** Holds the kind of underline in bits 27 to 29; `underlineStyle` hides it inside a hyperlink. */
+  _ext: number;
   underlineColor: number;
   urlId: number;
 }
@@ -92,4 +101,9 @@ export const BITS = {
 
 export function internalsOf(terminal: Terminal): Internals {
   return (terminal as Terminal & { _core: Internals })._core;
+}
+
+/** 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed. */
+export function underlineKind(extended: ExtendedAttributes | undefined): number {
+  return extended === undefined ? 1 : (extended._ext >> 26) & 7;
 }
