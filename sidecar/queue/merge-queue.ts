@@ -42,6 +42,7 @@ const LOOK_AGAIN = 1_000;
  */
 export class MergeQueue {
   readonly #context: QueueContext;
+  readonly #requests = new Serial();
   readonly #lanes = new Serial();
   /** Lanes with a pass that has not begun. */
   readonly #scheduled = new Set<string>();
@@ -94,8 +95,13 @@ export class MergeQueue {
    * `land.base-diverged`, `land.already-queued`, `git.too-old`, `session.missing`, `session.ambiguous`
    */
   async land(request: LandRequest): Promise<QueueEntry> {
+    const session = this.#context.sessions.resolve(request.session);
+    // First asked, first in, however long each look takes.
+    return this.#requests.run(session.repository, () => this.#enqueue(session, request));
+  }
+
+  async #enqueue(session: SessionRecord, request: LandRequest): Promise<QueueEntry> {
     const { entries, sessions } = this.#context;
-    const session = sessions.resolve(request.session);
     const open = entries.openOf(session.id);
     if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
     const { repository } = await this.#mergerOf(session);
