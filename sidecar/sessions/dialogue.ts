@@ -25,7 +25,7 @@ export class Dialogue {
   /**
    * Brings a prompt to the agent, starting it again when it sleeps. Waits while it is on its way; not for the end of
    * a turn that runs, nor for a person. Gives whether the agent has it.
-   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`
+   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`
    */
   async send(name: string, text: string, signal: AbortSignal): Promise<boolean> {
     const { context, observation, view } = this.#parts;
@@ -49,7 +49,11 @@ export class Dialogue {
     if (life === 'sleeping') await this.#starter.resume(id);
     await observation.look(id);
     await view.until(() => this.#isSettled(prompt, id), { signal });
-    return table.prompt(prompt)?.state === 'confirmed';
+    const state = table.prompt(prompt)?.state;
+    if (state !== 'failed') return state === 'confirmed';
+    throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
+      hint: `See what stands in its terminal: fairlead attach ${id}`,
+    });
   }
 
   #isSettled(prompt: string, session: string): boolean {
