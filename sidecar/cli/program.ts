@@ -71,8 +71,9 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode === 0 ? 0 : 2;
-    const usage = new FairleadError('usage', error.message.replace(/^error: /, ''), {
+    if (error.exitCode === 0) return 0;
+    const message = error.code === 'commander.help' ? 'No command was given.' : sentence(error.message);
+    const usage = new FairleadError('usage', message, {
       hint: 'Run `fairlead --help`.',
     });
     if (output.json) output.error(usage);
@@ -81,6 +82,12 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   if (failure === undefined) return Number(process.exitCode ?? 0);
   output.error(failure);
   return exitCodeOf(failure.code);
+}
+
+function sentence(message: string): string {
+  const text = message.replace(/^error: /, '');
+  const first = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return /[.?!)]$/.test(first) ? first : `${first}.`;
 }
 
 function ifNotRunning(error: unknown): undefined {

@@ -90,6 +90,12 @@ export async function connectOrStart(daemon: DaemonProcess): Promise<DaemonConne
     );
   } catch (error) {
     if (error instanceof FairleadError) throw error;
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+      throw new FairleadError('disk.full', `The disk is full: the ${daemon.name} could not be started.`, {
+        hint: 'Free some space and try again.',
+        cause: error,
+      });
+    }
     const reason = signal.aborted ? 'it did not listen in time' : messageOf(error);
     throw failed(daemon, reason, { cause: error });
   }

@@ -1,4 +1,4 @@
-import { messageOf } from '../protocol/errors.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { sleep } from './clock.ts';
 import { type ProcessLock, takeProcessLock } from './process-lock.ts';
 
@@ -36,6 +36,7 @@ function take(file: string): ProcessLock | undefined {
   try {
     return takeProcessLock(file);
   } catch (cause) {
+    if (cause instanceof FairleadError) throw cause;
     throw new Error(`The lock ${file} cannot be taken: ${messageOf(cause)}`, { cause });
   }
 }

@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import { damaged, READONLY, resultCode, storeError } from './sqlite-error.ts';
 
 export type Row = Record<string, unknown>;
 export type Bindings = Record<string, SQLInputValue>;
@@ -153,42 +154,4 @@ function inspect(file: string, known: number): void {
   } finally {
     database.close();
   }
-}
-
-function damaged(file: string, why: string, cause?: unknown): FairleadError {
-  return new FairleadError('store.damaged', `${file} is damaged (${why}).`, {
-    hint: 'It was left as it is. Move it aside to start with an empty fleet; branches and worktrees stay.',
-    cause,
-  });
-}
-
-/** SQLite's primary result codes. Source: sqlite.org/rescode.html */
-const READONLY = 8;
-const CORRUPT = 11;
-const FULL = 13;
-const CANTOPEN = 14;
-const NOTADB = 26;
-
-function resultCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
-}
-
-function storeError(file: string, error: unknown): unknown {
-  if (error instanceof FairleadError) return error;
-  const code = resultCode(error);
-  const system = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === CORRUPT || code === NOTADB) return damaged(file, messageOf(error), error);
-  if (code === READONLY || code === CANTOPEN || system === 'EACCES' || system === 'EROFS') {
-    return new FairleadError('home.read-only', `${file} cannot be written (${messageOf(error)}).`, {
-      hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
-      cause: error,
-    });
-  }
-  if (code === FULL || system === 'ENOSPC' || system === 'EDQUOT') {
-    return new FairleadError('disk.full', `The disk of ${file} is full.`, {
-      hint: 'Free some space and try again.',
-      cause: error,
-    });
-  }
-  return error;
 }

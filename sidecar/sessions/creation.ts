@@ -17,6 +17,7 @@ import { agentProgram } from './launching.ts';
 import { freeName, slugOf, titleFrom, titleOf } from './naming.ts';
 import type { SessionRecord } from './record.ts';
 import { keepOutOfStatus, worktreeFolder } from './worktree-place.ts';
+import { writeError } from './write-error.ts';
 
 /** What a client asks for; see the `session/new` request. */
 export interface NewSessionRequest {
@@ -163,15 +164,15 @@ export async function makeWorktree(
   try {
     keepOutOfStatus(repository, record.worktree);
   } catch (error) {
-    throw writeError(error, record.worktree);
+    throw await writeError(error, record, repository);
   }
   const worktree = await addWorktree(repository, {
     folder: record.worktree,
     branch: record.branch,
     from: record.base_commit,
     lockReason: `Fairlead session ${record.id}`,
-  }).catch((error: unknown) => {
-    throw writeError(error, record.worktree);
+  }).catch(async (error: unknown) => {
+    throw await writeError(error, record, repository);
   });
   try {
     if (repository.mainCheckout !== undefined) {
@@ -180,7 +181,7 @@ export async function makeWorktree(
     if (record.bring_changes) await bringChanges(repository, worktree.folder);
   } catch (error) {
     await discardWorktree(repository, { ...worktree });
-    throw writeError(error, record.worktree);
+    throw await writeError(error, record, repository);
   }
   const folder = existsSync(join(worktree.folder, record.folder)) ? record.folder : '';
   // The last effect: before it the worktree counts as half-made and is made again.
@@ -248,25 +249,4 @@ async function requirePrefix(repository: Repository, prefix: string, slug: strin
 async function isBranchTaken(repository: Repository, branch: string): Promise<boolean> {
   if (await branchExists(repository.git, branch)) return true;
   return (await listRefs(repository.git, `refs/heads/${branch}/`)).length > 0;
-}
-
-/** `error`, or what it says of the disk when that is what is wrong. */
-function writeError(error: unknown, folder: string): unknown {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    const code = 'code' in cause ? cause.code : undefined;
-    if (code === 'disk.full') return cause;
-    if (code === 'ENOSPC' || code === 'EDQUOT') {
-      return new FairleadError('disk.full', `The disk is full: ${folder} could not be made.`, {
-        hint: 'Free some space and try again.',
-        cause: error,
-      });
-    }
-    if (code === 'EROFS' || code === 'EACCES') {
-      return new FairleadError('worktree.failed', `The worktree ${folder} cannot be written.`, {
-        hint: 'Make the folder above it writable, or set [worktree] place in config.toml.',
-        cause: error,
-      });
-    }
-  }
-  return error;
 }

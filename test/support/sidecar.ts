@@ -36,10 +36,15 @@ export class SidecarHarness implements AsyncDisposable {
     this.#bundle = options.bundle ?? join(ROOT, 'dist');
   }
 
+  /** The script that `node` runs as the command. */
+  get program(): string {
+    return join(this.#bundle, 'fairlead.js');
+  }
+
   /** Runs `fairlead ARGS` to its end. */
   run(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [join(this.#bundle, 'fairlead.js'), ...args], {
+      const child = spawn(process.execPath, [this.program, ...args], {
         cwd: options.cwd ?? this.home,
         env: { ...this.environment, ...options.env },
         stdio: ['pipe', 'pipe', 'pipe'],
