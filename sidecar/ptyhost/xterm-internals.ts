@@ -11,7 +11,7 @@ export interface Internals {
     eraseInDisplay(params: EraseParams, respectProtect: boolean): unknown;
     eraseInLine(params: EraseParams, respectProtect: boolean): unknown;
     _curAttrData: Attributes;
-    _parser: { precedingJoinState: number; reset(): void };
+    _parser: { precedingJoinState: number; currentState: number; reset(): void };
   };
   coreService: {
     isCursorHidden: boolean;

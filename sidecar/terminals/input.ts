@@ -23,7 +23,7 @@ export function pasteText(text: string): string {
   return text
     .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '')
     .replace(/(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/g, '')
-    .replace(/\u001b[ -/]*[0-~]?/g, '')
+    .replace(/\u001b(?:[NO][ -~]|[ -/]*[0-~]?)/g, '')
     .replace(/\r\n|\r|\n|\u0085|\u2028|\u2029/g, '\r')
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, '');
 }
