@@ -108,6 +108,7 @@ export class Sidecar {
         readConfig(join(paths.home, 'config.toml')),
         readRepositoryConfig(join(main, '.fairlead', 'config.toml')),
       );
+    const step = faultPoint(environment);
     const context: SessionContext = {
       table,
       events: this.#events,
@@ -117,6 +118,7 @@ export class Sidecar {
       paths,
       configFor,
       networkEnvironment: () => person.environment(),
+      step,
     };
     this.#terminals = new TerminalHost(
       () =>
@@ -139,7 +141,6 @@ export class Sidecar {
       },
     });
     this.#fleet = fleet;
-    const step = faultPoint(environment);
     this.#queue = new MergeQueue({
       entries,
       sessions: {

@@ -7,6 +7,19 @@ import type { Paths } from '../platform/paths.ts';
 import type { FleetEvents } from './events.ts';
 import type { SessionTable } from './table.ts';
 
+/** Points between two effects, for fault tests that end the process there. */
+export type SessionStep =
+  | 'session-planned'
+  | 'worktree-made'
+  | 'launch-stored'
+  | 'launch-written'
+  | 'terminal-made'
+  | 'events-kept'
+  | 'prompt-stored'
+  | 'prompt-sent'
+  | 'prompt-pasted'
+  | 'prompt-typed';
+
 /** What everything about sessions works with; made once, by the composition root. */
 export interface SessionContext {
   table: SessionTable;
@@ -19,6 +32,7 @@ export interface SessionContext {
   configFor(main: string): Config;
   /** Variables that let git and ssh reach the person: askpass, agent. Laid over a session's environment. */
   networkEnvironment(): Record<string, string>;
+  step?(name: SessionStep): void;
 }
 
 /** git as the session's person would run it, able to ask them. */

@@ -174,6 +174,7 @@ export async function makeWorktree(
   }).catch(async (error: unknown) => {
     throw await writeError(error, record, repository);
   });
+  context.step?.('worktree-made');
   try {
     if (repository.mainCheckout !== undefined) {
       await copyFiles(repository, worktree.folder, config.worktree.copy);

@@ -1,28 +1,50 @@
 import { composerText } from '../agents/claude/dialog.ts';
 import type { HookEvent } from '../agents/claude/hook-event.ts';
 import { clearComposerSteps, promptSteps } from '../agents/claude/keys.ts';
+import { sleep } from '../platform/clock.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { SessionContext } from './context.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
+import type { SaidPrompt } from './transcript-tail.ts';
 
 /** How long an agent that does nothing may take to confirm a prompt before it is sent again, in milliseconds. */
 const CONFIRM_WITHIN_MS = 10_000;
 
 const MAX_TRIES = 2;
 
+/** How long a composer is waited for that something covers, in milliseconds; then it is tried without. */
+const COMPOSER_WITHIN_MS = 30_000;
+
+/** A composer that has changed within this time is being typed in, in milliseconds. */
+const TYPING_MS = 500;
+
+const LOOK_AGAIN_MS = 1_000;
+
+/** Clocks of transcript and store may differ by so much, in milliseconds. */
+const SKEW_MS = 1_000;
+
 /** Whether a prompt may go to the agent at this moment. */
 export type Readiness = 'ready' | 'busy' | 'blocked';
 
+export interface Delivered {
+  /** What a person is needed for: a prompt did not arrive. */
+  demand?: Reason;
+  /** When to look again, in milliseconds: a prompt is on its way. */
+  lookAgainMs?: number;
+}
+
 /**
- * Brings prompts to an agent, each once: pasted, then Enter, then confirmed by what the agent's hooks tell. One that
+ * Brings prompts to an agent, each once: pasted, then Enter, then confirmed by what hooks or transcript tell. One that
  * is not confirmed is sent once more, and never while any signal says that the agent works.
  */
 export class Delivery {
   readonly #context: SessionContext;
-  readonly #keyboard: Keyboard;
+  readonly #keyboard: Pick<Keyboard, 'screen' | 'press'>;
+  /** Since when the agent of a session has been ready without a break. */
+  readonly #readySince = new Map<string, number>();
 
-  constructor(context: SessionContext, keyboard: Keyboard) {
+  constructor(context: SessionContext, keyboard: Pick<Keyboard, 'screen' | 'press'>) {
     this.#context = context;
     this.#keyboard = keyboard;
   }
@@ -35,7 +57,7 @@ export class Delivery {
     const { table } = this.#context;
     const arrived = new Map<string, string>();
     for (const event of events) {
-      const prompt = arrivedPrompt(event, table.openPrompts(session));
+      const prompt = arrivedPrompt(event, sentPrompts(table.openPrompts(session)));
       if (prompt === undefined) continue;
       table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: Math.round(event.at) });
       arrived.set(event.name, prompt.text);
@@ -43,63 +65,120 @@ export class Delivery {
     return arrived;
   }
 
-  /**
-   * Sends the next prompt when it is due. Gives the demand for a person when one did not arrive, and milliseconds
-   * after which to look again when one is on its way.
-   */
-  async deliver(
-    session: SessionRecord,
-    readiness: Readiness,
-  ): Promise<{ demand?: Reason; lookAgainMs?: number }> {
+  /** Confirms what stands in the transcript though no hook has told of it; gives whether there was any. */
+  confirmSaid(session: string, said: readonly SaidPrompt[]): boolean {
+    const { table } = this.#context;
+    let confirmed = false;
+    for (const prompt of sentPrompts(table.openPrompts(session))) {
+      const found = said.find(
+        ({ text, at }) => at >= (prompt.sent_at ?? 0) - SKEW_MS && isSameText(text, prompt.text),
+      );
+      if (found === undefined) continue;
+      table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: found.at });
+      confirmed = true;
+    }
+    return confirmed;
+  }
+
+  /** Sends the next prompt when it is due. */
+  async deliver(session: SessionRecord, readiness: Readiness): Promise<Delivered> {
     const { table, clock, log } = this.#context;
-    const [next] = table.openPrompts(session.id);
-    if (next === undefined || readiness !== 'ready' || session.terminal === null) return {};
     const now = clock.now();
-    if (next.state === 'sent') {
-      const left = (next.sent_at ?? now) + CONFIRM_WITHIN_MS - now;
+    if (readiness !== 'ready' || session.terminal === null) {
+      this.#readySince.delete(session.id);
+      return {};
+    }
+    const readySince = this.#readySince.get(session.id) ?? now;
+    this.#readySince.set(session.id, readySince);
+    const [next] = table.openPrompts(session.id);
+    if (next === undefined) return {};
+    const again = next.state === 'sent';
+    if (again) {
+      // An agent that has just become ready may still be about to take what it was started with.
+      const left = Math.max(next.sent_at ?? 0, readySince) + CONFIRM_WITHIN_MS - now;
       if (left > 0) return { lookAgainMs: left };
       if (next.tries >= MAX_TRIES) {
         table.updatePrompt(next.id, { state: 'failed' });
-        return {
-          demand: {
-            kind: 'prompt-undelivered',
-            message: `The agent did not take a prompt: ${next.text.split('\n', 1)[0]?.slice(0, 120)}`,
-          },
-        };
+        return { demand: undelivered(next) };
       }
       log.warn('prompt sent again', { session: session.id, prompt: next.id });
     }
+    const composer = await this.#quietComposer(session.terminal);
+    const isCovered = composer === undefined && now - readySince < COMPOSER_WITHIN_MS;
+    if (composer === 'typing' || isCovered) return { lookAgainMs: LOOK_AGAIN_MS };
     // Stored first: after a crash it counts as sent, and only its missing confirmation sends it again.
-    table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: now });
-    await this.#type(session.terminal, next.text, next.state === 'sent');
+    table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: clock.now() });
+    this.#context.step?.('prompt-sent');
+    await this.#type(session.terminal, next.text, { composer: composer?.text ?? '', again });
+    this.#context.step?.('prompt-typed');
     return { lookAgainMs: CONFIRM_WITHIN_MS };
   }
 
+  /** What stands in the composer and is not being typed at the moment; undefined when something covers it. */
+  async #quietComposer(terminal: string): Promise<{ text: string } | 'typing' | undefined> {
+    const text = composerText(await this.#keyboard.screen(terminal));
+    if (text === undefined || text === '') return text === undefined ? undefined : { text };
+    await sleep(TYPING_MS);
+    return composerText(await this.#keyboard.screen(terminal)) === text ? { text } : 'typing';
+  }
+
   /** What a person has begun to type is put aside and comes back; what an earlier try left is taken away. */
-  async #type(terminal: string, text: string, again: boolean): Promise<void> {
-    const composer = composerText(await this.#keyboard.screen(terminal)) ?? '';
-    if (again) await this.#keyboard.press(terminal, clearComposerSteps(composer));
-    await this.#keyboard.press(terminal, promptSteps(text, again ? '' : composer));
+  async #type(
+    terminal: string,
+    text: string,
+    { composer, again }: { composer: string; again: boolean },
+  ): Promise<void> {
+    const isLeft = again && isPartOf(composer, text);
+    if (isLeft) await this.#keyboard.press(terminal, clearComposerSteps('\n'.repeat(rowsOf(text))));
+    const steps = promptSteps(text, isLeft ? '' : composer);
+    await this.#keyboard.press(terminal, steps.slice(0, -1));
+    this.#context.step?.('prompt-pasted');
+    await this.#keyboard.press(terminal, steps.slice(-1));
   }
 }
 
+function undelivered({ text }: PromptRecord): Reason {
+  return {
+    kind: 'prompt-undelivered',
+    message: `The agent did not take a prompt: ${text.split('\n', 1)[0]?.slice(0, 120)}`,
+  };
+}
+
+/** At least as many rows as `text` takes in a composer. */
+function rowsOf(text: string): number {
+  return text.split('\n').reduce((rows, line) => rows + 1 + Math.ceil(line.length / 40), 0);
+}
+
+function sentPrompts(open: readonly PromptRecord[]): PromptRecord[] {
+  return open.filter(({ state }) => state === 'sent');
+}
+
+/** Commands that are no prompt to the agent's hooks, by the events that they make. */
+const COMMANDS = [
+  { event: 'SessionStart', source: 'clear', text: /^\/(clear|reset|new)\b/ },
+  { event: 'SessionStart', source: 'compact', text: /^\/compact\b/ },
+  { event: 'SessionStart', source: 'resume', text: /^\/resume\b/ },
+  { event: 'SessionEnd', source: undefined, text: /^\/?(exit|quit)$/ },
+];
+
 /** The prompt that an event shows to have arrived. Other prompts were typed by a person. */
-function arrivedPrompt(event: HookEvent, open: readonly PromptRecord[]): PromptRecord | undefined {
+function arrivedPrompt(event: HookEvent, sent: readonly PromptRecord[]): PromptRecord | undefined {
   if (event.agentId !== undefined) return undefined;
-  const sent = open.filter(({ state }) => state === 'sent');
   if (event.event === 'UserPromptSubmit') {
-    return sent.find(({ text }) => sameText(text, event.prompt ?? ''));
+    return sent.find(({ text }) => isSameText(text, event.prompt ?? ''));
   }
-  // The command that begins an empty conversation is no prompt to the agent's hooks.
-  if (event.event === 'SessionStart' && event.source === 'clear') {
-    return sent.find(({ text }) => /^\/(clear|reset|new)\b/.test(text.trim()));
-  }
-  return undefined;
+  const command = COMMANDS.find((each) => each.event === event.event && each.source === event.source);
+  return command && sent.find(({ text }) => command.text.test(text.trim()));
 }
 
 /** White space may change on the way: line ends, tabs, what stands around. */
-function sameText(one: string, other: string): boolean {
+function isSameText(one: string, other: string): boolean {
   return plain(one) === plain(other);
+}
+
+/** A composer shows a part of a long text only. */
+function isPartOf(composer: string, text: string): boolean {
+  return plain(composer) !== '' && plain(text).includes(plain(composer));
 }
 
 function plain(text: string): string {

@@ -1,14 +1,19 @@
 import { sleep } from '../platform/clock.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Pane } from '../protocol/protocol.ts';
+import type { ReasonKind } from '../protocol/reason.ts';
 import type { DisplayState } from '../protocol/session.ts';
 import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
 import { launchShell } from './launching.ts';
 import type { SessionRecord } from './record.ts';
+import { takesPrompts } from './signals.ts';
 import { type FleetParts, requirePlace, type Starter } from './starter.ts';
 
 /** How long the agent's signals are waited for after keys were pressed, in milliseconds. */
 const SIGNALS_WITHIN_MS = 5_000;
+
+/** Needs that stand in the middle of a turn. */
+const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan'];
 
 /** What passes between a person and an agent: prompts, answers, interruptions, terminals. */
 export class Dialogue {
@@ -46,6 +51,7 @@ export class Dialogue {
       });
       table.update(id, { demand: null, unread: false });
     });
+    context.step?.('prompt-stored');
     if (life === 'sleeping') await this.#starter.resume(id);
     await observation.look(id);
     await view.until(() => this.#isSettled(prompt, id), { signal });
@@ -60,9 +66,11 @@ export class Dialogue {
     const { table } = this.#parts.context;
     const state = table.prompt(prompt)?.state;
     if (state !== 'waiting' && state !== 'sent') return true;
-    const { agent_fact, life } = table.get(session);
-    const held = agent_fact === 'working' || agent_fact === 'needs-you';
-    return state === 'waiting' && life === 'active' && held;
+    const { agent_fact, life, reason, demand } = table.get(session);
+    // The agent has ended, or waits for somebody: it gets the prompt when that is over.
+    if (life === 'sleeping' || demand?.kind === 'trust') return true;
+    if (agent_fact === 'needs-you' && !takesPrompts(reason?.kind)) return true;
+    return state === 'waiting' && life === 'active' && agent_fact === 'working';
   }
 
   /**
@@ -87,9 +95,11 @@ export class Dialogue {
     const { terminals, view } = this.#parts;
     const { id, terminal } = view.living(name);
     if (terminal === null || terminals.terminal(terminal).kind !== 'known') throw notRunning(id);
-    if (view.show(id).facts.agent !== 'working') return;
+    const { state, facts, reason } = view.show(id);
+    const asks = reason !== null && IN_TURN.includes(reason.kind);
+    if (facts.agent !== 'working' && !asks) return;
     await interruptTurn(this.#keyboard, terminal);
-    await this.#leaves(id, 'working');
+    await this.#leaves(id, state);
   }
 
   /** Gives the signals of the agent a moment, so that what is answered is the state after. */
@@ -115,9 +125,10 @@ export class Dialogue {
 
   async #agentTerminalOf(record: SessionRecord): Promise<string> {
     const { context, terminals } = this.#parts;
-    const asking = this.#starter.trust.terminalFor(record);
+    const asking = await this.#starter.trust.terminalFor(record);
     if (asking !== undefined) return asking;
-    if (terminals.terminal(record.terminal).kind !== 'known') await this.#starter.resume(record.id);
+    const known = terminals.terminal(record.terminal);
+    if (known.kind !== 'known' || known.info.exited !== undefined) await this.#starter.resume(record.id);
     const { terminal } = context.table.get(record.id);
     if (terminal === null) throw notRunning(record.id);
     return terminal;

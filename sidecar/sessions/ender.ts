@@ -67,7 +67,7 @@ export class Ender {
       await removeWorktree(repository, record.worktree);
     }
     observation.unwatch(id);
-    this.#starter.trust.forget(id);
+    await this.#starter.trust.forget(id);
     const now = context.clock.now();
     context.table.update(id, { life: 'archived', archived_at: now, since: now, demand: null, reason: null });
     context.events.add({

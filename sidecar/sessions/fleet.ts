@@ -36,10 +36,11 @@ export class Fleet {
 
   /** Takes up what an earlier sidecar left: derives every state anew and finishes what was half done. */
   async start(): Promise<void> {
-    const { context, observation } = this.#parts;
+    const { context, observation, terminals } = this.#parts;
     await observation.start();
     for (const record of context.table.list({ archived: false })) {
-      const halfMade = record.life === 'starting' && (record.git_dir === null || record.terminal === null);
+      const runs = terminals.terminal(record.terminal).kind === 'known';
+      const halfMade = record.life === 'starting' && (record.git_dir === null || !runs);
       if (halfMade) this.#starter.continue(record);
       else observation.watch(record.id);
     }

@@ -52,6 +52,7 @@ export async function launchAgent(
     table.update(session.id, { terminal });
     return { conversation, terminal, prompt: waiting?.text };
   });
+  context.step?.('launch-stored');
   const settings = writeSettings(session.git_dir);
   const launch: Launch = {
     worktree: session.worktree,
@@ -72,6 +73,7 @@ export async function launchAgent(
     ],
   };
   const file = writeLaunchFile(launch);
+  context.step?.('launch-written');
   await terminals.create({
     id: start.terminal,
     argv: ['/bin/sh', file],
@@ -79,6 +81,7 @@ export async function launchAgent(
     env: { ...environment, ...agentLink(context) },
     ...FIRST_SIZE,
   });
+  context.step?.('terminal-made');
 }
 
 /** A shell in the worktree, beside the agent. */
@@ -134,7 +137,7 @@ function conversationOf(
   return { kind: transcript === undefined ? 'new' : 'resume', sessionId: last.id };
 }
 
-/** One that was sent as an argument but never seen to arrive goes again: the program that got it never ran. */
+/** One that is on its way already comes by its own: it is typed when it was not seen to arrive. */
 function isForLaunch(prompt: PromptRecord): boolean {
   return prompt.state === 'waiting' && fitsAsArgument(prompt.text);
 }

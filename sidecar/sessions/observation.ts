@@ -1,13 +1,5 @@
-import { type FSWatcher, mkdirSync, rmSync, watch } from 'node:fs';
-import { join } from 'node:path';
-import { finishedCalls } from '../agents/claude/hook-compaction.ts';
-import { type HookEvent, readEventFiles } from '../agents/claude/hook-event.ts';
+import { type FSWatcher, mkdirSync, statSync, watch } from 'node:fs';
 import { eventsFolder } from '../agents/claude/settings.ts';
-import {
-  claudeConfigDir,
-  findSubagentTranscripts,
-  findTranscript,
-} from '../agents/claude/transcript-path.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { bootId } from '../platform/processes.ts';
 import { messageOf } from '../protocol/errors.ts';
@@ -16,14 +8,13 @@ import type { AgentFact, LifeFact } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
 import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
+import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
-import { TranscriptTail } from './transcript-tail.ts';
-import { applyToTurns, closeOpenTurn, type TurnChange } from './turns.ts';
 
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
@@ -32,11 +23,16 @@ const POLL_MS = 2_000;
 const GATHER_MS = 15;
 
 interface Watched {
-  watcher: FSWatcher | undefined;
-  gathering: boolean;
-  /** Events that still matter, by name; read from the store when first needed. */
-  events: Map<string, HookEvent> | undefined;
-  transcript: TranscriptTail;
+  folder: WatchedFolder | undefined;
+  /** A look is due and has not begun: it will find whatever happens until then. */
+  isDue: boolean;
+  feed: Feed;
+}
+
+interface WatchedFolder {
+  watcher: FSWatcher;
+  path: string;
+  inode: bigint;
 }
 
 /**
@@ -46,9 +42,9 @@ interface Watched {
 export class Observation {
   readonly #context: SessionContext;
   readonly #terminals: TerminalHost;
-  readonly #ledger: Ledger;
   readonly #serial: Serial;
   readonly #delivery: Delivery;
+  readonly #intake: Intake;
   readonly #announce: (id: string) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #boot = bootId() ?? 'unknown';
@@ -65,9 +61,9 @@ export class Observation {
   ) {
     this.#context = context;
     this.#terminals = terminals;
-    this.#ledger = ledger;
     this.#serial = serial;
     this.#delivery = new Delivery(context, new Keyboard(terminals));
+    this.#intake = new Intake(context, ledger, this.#delivery);
     this.#announce = announce;
   }
 
@@ -79,41 +75,26 @@ export class Observation {
       const session = table.list({ archived: false }).find((each) => each.terminal === terminal);
       if (session !== undefined) this.#hint(session.id);
     });
-    if (table.list({ archived: false }).some(({ terminal, shell }) => terminal !== null || shell !== null)) {
-      await this.#terminals
-        .open()
-        .catch((error: unknown) =>
-          this.#context.log.error('ptyhost not reached', { error: messageOf(error) }),
-        );
-    }
+    await this.#reachTerminals();
     this.#poll();
   }
 
   stop(): void {
     this.#cancelPoll?.();
     this.#endListening?.();
-    for (const { watcher } of this.#watched.values()) watcher?.close();
+    for (const { folder } of this.#watched.values()) folder?.watcher.close();
     this.#watched.clear();
   }
 
   watch(id: string): void {
-    const known = this.#watched.get(id);
-    if (known === undefined) {
-      const watcher = this.#watcherFor(id);
-      this.#watched.set(id, {
-        watcher,
-        gathering: false,
-        events: undefined,
-        transcript: new TranscriptTail(),
-      });
-    } else {
-      known.watcher ??= this.#watcherFor(id);
+    if (!this.#watched.has(id)) {
+      this.#watched.set(id, { folder: undefined, isDue: false, feed: new Feed() });
     }
     this.#hint(id);
   }
 
   unwatch(id: string): void {
-    this.#watched.get(id)?.watcher?.close();
+    this.#watched.get(id)?.folder?.watcher.close();
     this.#watched.delete(id);
   }
 
@@ -142,164 +123,109 @@ export class Observation {
   }
 
   /** The turn that runs ends here, because its agent is ended. */
-  endTurn(record: SessionRecord, outcome: 'done' | 'interrupted'): void {
-    const { table, clock } = this.#context;
-    if (closeOpenTurn(table, record.id, { outcome, answer: null, endedAt: clock.now() })) {
-      table.update(record.id, { outcome });
-    }
+  endTurn({ id }: SessionRecord, outcome: 'done' | 'interrupted'): void {
+    this.#intake.endTurn(id, { outcome, answer: null, endedAt: this.#context.clock.now() });
   }
 
-  #watcherFor(id: string): FSWatcher | undefined {
-    const { git_dir } = this.#context.table.get(id);
-    if (git_dir === null) return undefined;
+  /** Takes in what the agent left, without a look at what it does: of one that is about to be started. */
+  takeIn(id: string): void {
+    const record = this.#context.table.get(id);
+    if (record.git_dir === null) return;
+    this.#intake.take(record, record.git_dir, this.#watched.get(id)?.feed ?? new Feed());
+  }
+
+  /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
+  #watchFolder(id: string, gitDir: string, watched: Watched): void {
+    const path = eventsFolder(gitDir);
+    const inode = statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+    if (inode !== undefined && watched.folder?.inode === inode && watched.folder.path === path) return;
+    watched.folder?.watcher.close();
+    watched.folder = undefined;
     try {
-      const folder = eventsFolder(git_dir);
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const watcher = watch(folder, { persistent: false }, () => this.#hint(id));
-      watcher.on('error', () => watcher.close());
-      return watcher;
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      const watcher = watch(path, { persistent: false }, () => this.#hint(id));
+      watched.folder = { watcher, path, inode: statSync(path, { bigint: true }).ino };
+      watcher.on('error', () => {
+        watcher.close();
+        if (watched.folder?.watcher === watcher) watched.folder = undefined;
+      });
     } catch (error) {
       // Without a watch the regular look finds the events, later.
       this.#context.log.warn('events not watched', { session: id, error: messageOf(error) });
-      return undefined;
     }
   }
 
   #hint(id: string): void {
     const watched = this.#watched.get(id);
-    if (watched === undefined || watched.gathering) return;
-    watched.gathering = true;
-    this.#context.clock.after(GATHER_MS, () => {
-      watched.gathering = false;
-      void this.look(id);
-    });
+    if (watched === undefined || watched.isDue) return;
+    watched.isDue = true;
+    this.#context.clock.after(GATHER_MS, () => void this.look(id));
   }
 
   #poll(): void {
     this.#cancelPoll = this.#context.clock.after(POLL_MS, () => {
       for (const id of this.#watched.keys()) this.#hint(id);
+      void this.#reachTerminals();
       this.#poll();
     });
   }
 
+  /** Connects to the ptyhost when sessions have terminals there. One that died is started again: what it had is gone. */
+  async #reachTerminals(): Promise<void> {
+    if (this.#terminals.host !== undefined) return;
+    const { table, log } = this.#context;
+    const isNeeded = table
+      .list({ archived: false })
+      .some(({ terminal, shell }) => terminal !== null || shell !== null);
+    if (!isNeeded) return;
+    await this.#terminals
+      .open()
+      .catch((error: unknown) => log.error('ptyhost not reached', { error: messageOf(error) }));
+  }
+
   async #lookOnce(id: string): Promise<void> {
     const { table } = this.#context;
-    const before = table.find(id);
-    if (before === undefined || before.life === 'archived' || before.git_dir === null) return;
     const watched = this.#watched.get(id);
-    if (watched === undefined) return;
-    const changedTurns = this.#takeEvents(before, before.git_dir, watched);
+    if (watched !== undefined) watched.isDue = false;
+    const before = table.find(id);
+    if (watched === undefined || before === undefined || before.life === 'archived') return;
+    if (before.git_dir === null) return;
+    this.#watchFolder(id, before.git_dir, watched);
+    const taken = this.#intake.take(before, before.git_dir, watched.feed);
     const record = table.get(id);
-    const paid = this.#readCost(record, watched);
-    if (record.terminal === null) {
-      if (changedTurns || paid) this.#announce(id);
-      return;
-    }
-    const reading = await readSignals(this.#context, record, {
-      terminals: this.#terminals,
-      events: [...this.#eventsOf(id, watched).values()],
-      transcript: watched.transcript,
-      rebooted: this.#rebooted,
-    });
-    if (reading === undefined) return;
-    const stored = this.#interpret(record, reading);
-    if (stored || changedTurns || paid) this.#announce(id);
-    await this.#deliver(table.get(id), reading);
-  }
-
-  /** Keeps what the hooks dropped, with what it means for turns and prompts; then removes the files. */
-  #takeEvents(record: SessionRecord, gitDir: string, watched: Watched): boolean {
-    const { table, events, log } = this.#context;
-    const folder = eventsFolder(gitDir);
-    const found = readEventFiles(folder);
-    if (found.files.length === 0) return false;
-    for (const { file, why } of found.refused) log.warn('event refused', { session: record.id, file, why });
-    const known = this.#eventsOf(record.id, watched);
-    const change = table.transaction(() => {
-      const fresh = found.events.filter((event) =>
-        table.keepHookEvent(record.id, event.name, JSON.stringify(event)),
-      );
-      for (const event of fresh) known.set(event.name, event);
-      const arrived = this.#delivery.confirm(record.id, fresh);
-      const turns = applyToTurns(table, record.id, fresh, arrived);
-      this.#noteTurns(record, turns);
-      const finished = finishedCalls([...known.values()]);
-      table.dropHookEvents(record.id, finished);
-      for (const name of finished) known.delete(name);
-      return turns;
-    });
-    for (const file of found.files) rmSync(join(folder, file), { force: true, recursive: true });
-    if (change.closed) {
-      events.add({
-        kind: 'session-turn',
-        session: record.id,
-        state: null,
-        entry: null,
-        message: `turn ${table.turnCount(record.id)} ended`,
-      });
-    }
-    return change.opened || change.closed;
-  }
-
-  #noteTurns(record: SessionRecord, turns: TurnChange): void {
-    const { table } = this.#context;
-    if (turns.opened) {
-      const landing = record.landing === 'landed' ? 'none' : record.landing;
-      table.update(record.id, { demand: null, unread: false, landing, outcome: 'open' });
-    }
-    if (turns.closed) {
-      table.update(record.id, { outcome: table.turns(record.id).at(-1)?.outcome ?? null, unread: true });
-    }
-  }
-
-  #eventsOf(session: string, watched: Watched): Map<string, HookEvent> {
-    watched.events ??= new Map(
-      this.#context.table.hookEvents(session).map(({ name, body }) => [name, JSON.parse(body) as HookEvent]),
-    );
-    return watched.events;
-  }
-
-  #readCost(record: SessionRecord, watched: Watched): boolean {
-    const { table, log } = this.#context;
-    const configDir = claudeConfigDir(table.environment(record.environment));
-    if (configDir === undefined) return false;
-    const transcripts: string[] = [];
-    for (const { id, transcript } of table.agentSessions(record.id)) {
-      const path = transcript ?? findTranscript(configDir, id);
-      if (path === undefined) continue;
-      if (transcript === null) table.setTranscript(record.id, id, path);
-      transcripts.push(path, ...findSubagentTranscripts(path));
-      watched.transcript.follow(path);
-    }
-    try {
-      const { requests, unreadable } = this.#ledger.read(transcripts);
-      for (const error of unreadable)
-        log.warn('transcript not read', { session: record.id, error: error.message });
-      return requests > 0;
-    } catch (error) {
-      log.error('cost not read', { session: record.id, error: messageOf(error) });
-      return false;
-    }
+    const reading =
+      record.terminal === null
+        ? undefined
+        : await readSignals(this.#context, record, {
+            terminals: this.#terminals,
+            events: [...this.#intake.events(id, watched.feed).values()],
+            transcript: watched.feed.transcript,
+            rebooted: this.#rebooted,
+          });
+    const changed = reading !== undefined && this.#interpret(record, reading);
+    if (changed || taken) this.#announce(id);
+    if (reading !== undefined) await this.#deliver(table.get(id), reading);
   }
 
   /** Turns a reading into facts; gives whether anything that people see has changed. */
   #interpret(record: SessionRecord, reading: SignalReading): boolean {
     const { table, clock } = this.#context;
-    if (reading.agent !== 'working' && reading.outcome === 'interrupted') {
-      const ended = closeOpenTurn(table, record.id, {
-        outcome: 'interrupted',
+    const ended =
+      reading.agent !== 'working' &&
+      reading.outcome !== undefined &&
+      this.#intake.endTurn(record.id, {
+        outcome: reading.outcome,
         answer: null,
         endedAt: clock.now(),
       });
-      if (ended) table.update(record.id, { outcome: 'interrupted', unread: true });
-    }
     const demanded = record.demand !== null && reading.agent !== 'working' && reading.agent !== 'needs-you';
-    return this.#store(table.get(record.id), {
+    const stored = this.#store(table.get(record.id), {
       agent: demanded ? 'needs-you' : reading.agent,
       reason: demanded ? record.demand : (reading.reason ?? null),
       life: reading.life,
-      ...(reading.since === undefined ? {} : { since: reading.since }),
+      since: reading.since,
     });
+    return stored || ended;
   }
 
   #store(
@@ -339,7 +265,9 @@ export class Observation {
       this.recompute(record.id);
       this.#announce(record.id);
     }
-    if (lookAgainMs !== undefined) this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
+    if (lookAgainMs !== undefined) {
+      this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
+    }
   }
 }
 

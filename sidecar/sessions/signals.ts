@@ -19,7 +19,7 @@ export interface SignalReading extends AgentState {
 }
 
 export interface SignalSources {
-  terminals: TerminalHost;
+  terminals: Pick<TerminalHost, 'terminal' | 'request'>;
   /** The hook events of the session that still matter. */
   events: readonly HookEvent[];
   transcript: TranscriptTail;
@@ -28,16 +28,28 @@ export interface SignalSources {
 }
 
 /** Needs after which the agent stands at its prompt. */
-const AT_PROMPT: readonly ReasonKind[] = ['api-error', 'conflict', 'check-failed', 'landing-stopped'];
+const AT_PROMPT: readonly ReasonKind[] = [
+  'api-error',
+  'login',
+  'conflict',
+  'check-failed',
+  'landing-stopped',
+  'prompt-undelivered',
+];
 
-/** Reads every signal of a session that has a terminal; undefined while the ptyhost cannot be asked. */
+/** Whether an agent that runs takes a prompt although the person is needed for this. */
+export function takesPrompts(kind: ReasonKind | undefined): boolean {
+  return kind !== undefined && AT_PROMPT.includes(kind);
+}
+
+/** Reads every signal of a session; undefined while nothing is to be known, and what is known stays. */
 export async function readSignals(
   context: SessionContext,
   record: SessionRecord,
   sources: SignalSources,
 ): Promise<SignalReading | undefined> {
   const { terminals, events, transcript } = sources;
-  const process = processFact(context, record, sources);
+  const process = await processFact(context, record, sources);
   if (process === undefined) return undefined;
   const hooks = foldHookEvents(events);
   const configDir = claudeConfigDir(context.table.environment(record.environment));
@@ -59,26 +71,30 @@ export async function readSignals(
   return {
     ...state,
     life: lifeOf(context, record, process, state),
-    takesPrompts: state.reason !== undefined && AT_PROMPT.includes(state.reason.kind),
+    takesPrompts: state.started && takesPrompts(state.reason?.kind),
   };
 }
 
-function processFact(
+async function processFact(
   context: SessionContext,
   record: SessionRecord,
   { terminals, rebooted }: SignalSources,
-): ProcessFact | undefined {
+): Promise<ProcessFact | undefined> {
   const known = terminals.terminal(record.terminal);
   if (known.kind === 'unknown') return undefined;
   if (known.kind === 'known') {
     const { exited, startedAt } = known.info;
     if (exited === undefined) return { kind: 'running', startedAt };
-    return { kind: 'exited', ...exited, wanted: false };
+    const rows = exited.exitCode === 0 ? undefined : await screenOf(terminals, record.terminal);
+    return { kind: 'exited', ...exited, wanted: false, lastLine: rows?.findLast((row) => row.trim() !== '') };
+  }
+  if (record.life === 'sleeping') {
+    // Its end was seen before; that the terminal is gone by now is no news.
+    return record.reason?.kind === 'terminal-lost' ? { kind: 'lost', at: record.since } : undefined;
   }
   const wasInTurn = record.agent_fact === 'working' || record.agent_fact === 'needs-you';
   if (rebooted && !wasInTurn) return { kind: 'none' };
-  const at = record.reason?.kind === 'terminal-lost' ? record.since : context.clock.now();
-  return { kind: 'lost', at };
+  return { kind: 'lost', at: context.clock.now() };
 }
 
 /** A session starts until its agent is at its prompt, or at work on the first one. */
@@ -96,7 +112,10 @@ function lifeOf(
   return state.started && !firstIsUnderWay ? 'active' : 'starting';
 }
 
-async function screenOf(terminals: TerminalHost, id: string | null): Promise<readonly string[] | undefined> {
+async function screenOf(
+  terminals: SignalSources['terminals'],
+  id: string | null,
+): Promise<readonly string[] | undefined> {
   if (id === null) return undefined;
   return terminals.request('screen', { id }).then(
     ({ text }) => text,

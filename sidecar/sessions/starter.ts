@@ -39,6 +39,7 @@ export class Starter {
     const { context, observation, view, serial } = this.#parts;
     const made = await serial.run('plan', () => planSession(context, request, environment));
     const { id, title } = made.record;
+    context.step?.('session-planned');
     try {
       const held = request.start && (await this.trust.holds(made.record));
       if (!held) {
@@ -58,15 +59,17 @@ export class Starter {
       message: title,
     });
     observation.watch(id);
+    observation.recompute(id);
     view.announce(id);
     return made;
   }
 
   /** Goes on with a session that an earlier sidecar did not finish making. Nobody waits for it. */
   continue(record: SessionRecord): void {
-    void this.trust
-      .holds(record)
-      .then((held) => (held ? undefined : this.#proceed(record.id)))
+    // What an earlier sidecar started is found again only where it runs.
+    void this.#parts.terminals
+      .open()
+      .then(() => this.#holdOrProceed(record))
       .catch((error: unknown) => this.#notStarted(record.id, error));
   }
 
@@ -77,7 +80,11 @@ export class Starter {
    */
   async resume(name: string): Promise<void> {
     const { context, terminals, observation, view, serial } = this.#parts;
-    const { id } = view.living(name);
+    const { id, life, git_dir, demand } = view.living(name);
+    if (git_dir === null && (life === 'sleeping' || demand?.kind === 'start-failed')) {
+      context.table.update(id, { life: 'starting', demand: null });
+      return this.#holdOrProceed(context.table.get(id));
+    }
     await serial.run(id, async () => {
       const record = requirePlace(context.table.get(id));
       const known = terminals.terminal(record.terminal);
@@ -96,6 +103,13 @@ export class Starter {
     view.announce(id);
   }
 
+  async #holdOrProceed(record: SessionRecord): Promise<void> {
+    const { observation, view } = this.#parts;
+    if (!(await this.trust.holds(record))) return this.#proceed(record.id);
+    observation.recompute(record.id);
+    view.announce(record.id);
+  }
+
   async repositoryOf(record: SessionRecord): Promise<Repository> {
     const { context } = this.#parts;
     const { main } = context.table.repository(record.repository);
@@ -109,9 +123,12 @@ export class Starter {
       if (record === undefined || record.life !== 'starting') return;
       try {
         context.table.update(id, { demand: null });
+        observation.recompute(id);
         const placed = requirePlace(
           await makeWorktree(context, record, await this.repositoryOf(record), true),
         );
+        // An agent of before may have got its prompt, and be gone.
+        observation.takeIn(id);
         this.#rearmFirstPrompt(placed);
         await this.#launch(placed);
       } catch (error) {

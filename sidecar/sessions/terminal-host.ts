@@ -89,7 +89,8 @@ export class TerminalHost {
 
   async #openOnce(): Promise<PtyHostClient> {
     const client = await this.#connect();
-    client.on('event', (event) => this.#onEvent(event));
+    // An event may stand right behind the answer that tells of its terminal: that answer is taken in first.
+    client.on('event', (event) => setImmediate(() => this.#onEvent(event)));
     client.on('lost', (reason) => this.#onLost(client, reason));
     const { terminals } = await client.request('subscribe', {});
     this.#hello = client.host;

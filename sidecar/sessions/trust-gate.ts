@@ -1,16 +1,24 @@
 import { createHash } from 'node:crypto';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { isTrusted } from '../agents/claude/trust.ts';
+import { sleep } from '../platform/clock.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
-import { ENTER, ESCAPE } from '../terminals/input.ts';
 import type { SessionContext } from './context.ts';
+import { answerOf, Keyboard, notAnswered } from './keyboard.ts';
 import { agentProgram } from './launching.ts';
 import type { SessionRecord } from './record.ts';
+import { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** How often it is looked whether the person has answered, in milliseconds. */
 const POLL_MS = 500;
+
+/** How long the agent may take to show its question, in milliseconds: it may have to be started for it. */
+const DRAWN_WITHIN_MS = 30_000;
+
+/** How long the agent may take to note the answer, in milliseconds. */
+const NOTED_WITHIN_MS = 10_000;
 
 const DEMAND: Reason = {
   kind: 'trust',
@@ -18,9 +26,11 @@ const DEMAND: Reason = {
   options: ['allow', 'deny'],
 };
 
-/** A main checkout that the agent does not trust yet, and the sessions that wait for the person's word. */
+/** A main checkout that an agent does not trust yet, and the sessions that wait for the person's word. */
 interface Question {
   terminal: string;
+  main: string;
+  configDir: string;
   sessions: Set<string>;
 }
 
@@ -31,125 +41,156 @@ interface Question {
 export class TrustGate {
   readonly #context: SessionContext;
   readonly #terminals: TerminalHost;
+  readonly #keyboard: Keyboard;
   readonly #proceed: (session: string) => Promise<void>;
+  /** By terminal. */
   readonly #questions = new Map<string, Question>();
+  /** One thing at a time with each terminal. */
+  readonly #serial = new Serial();
   #cancelPoll: (() => void) | undefined;
 
+  /** `proceed`: the question is answered, the session goes on. */
   constructor(context: SessionContext, terminals: TerminalHost, proceed: (session: string) => Promise<void>) {
     this.#context = context;
     this.#terminals = terminals;
+    this.#keyboard = new Keyboard(terminals);
     this.#proceed = proceed;
   }
 
   /**
-   * Whether the session has to wait; then it goes on by itself once the question is answered.
+   * Whether the session has to wait, with a demand; then it goes on by itself once the question is answered.
    * @throws FairleadError `agent.missing`
    */
   async holds(record: SessionRecord): Promise<boolean> {
     const { table } = this.#context;
-    const environment = table.environment(record.environment);
     const { main } = table.repository(record.repository);
-    const program = agentProgram(this.#context.configFor(main).agent.command, environment);
-    const configDir = claudeConfigDir(environment);
-    if (configDir === undefined || isTrusted(configDir, main)) return false;
-    const question = this.#questions.get(main) ?? {
-      terminal: terminalId(configDir, main),
-      sessions: new Set(),
-    };
-    this.#questions.set(main, question);
+    const configDir = claudeConfigDir(table.environment(record.environment));
+    if (configDir === undefined) return false;
+    const terminal = terminalId(configDir, main);
+    if (isTrusted(configDir, main)) {
+      // It was answered while no sidecar was there to see it.
+      if (!this.#questions.has(terminal)) await this.#end(terminal);
+      return false;
+    }
+    const question = this.#questions.get(terminal) ?? { terminal, main, configDir, sessions: new Set() };
+    this.#questions.set(terminal, question);
     question.sessions.add(record.id);
-    table.update(record.id, { demand: DEMAND, agent_fact: 'needs-you', reason: DEMAND });
-    await this.#ask(question, main, program, environment);
+    try {
+      await this.#ask(question, record);
+    } catch (error) {
+      await this.forget(record.id);
+      throw error;
+    }
+    table.update(record.id, { demand: DEMAND });
     this.#poll();
     return true;
   }
 
-  /** The terminal in which the question stands, while the session waits for its answer. */
-  terminalFor(record: SessionRecord): string | undefined {
-    return this.#questionOf(record)?.terminal;
+  /** The terminal in which the question stands, while the session waits for its answer. Asks again if need be. */
+  async terminalFor(record: SessionRecord): Promise<string | undefined> {
+    const question = this.#questionOf(record);
+    if (question !== undefined) await this.#ask(question, record);
+    return question?.terminal;
   }
 
-  /** Answers in the person's name: `allow` accepts, anything else declines. */
+  /**
+   * Answers in the person's name: `allow` or `deny`.
+   * @throws FairleadError `answer.nothing-to-answer`
+   */
   async answer(record: SessionRecord, answer: string): Promise<void> {
     const question = this.#questionOf(record);
     if (question === undefined) return;
-    const known = this.#terminals.terminal(question.terminal);
-    if (known.kind !== 'known' || known.info.exited !== undefined) {
-      await this.holds(record);
-    }
-    await this.#terminals.request('write', {
-      id: question.terminal,
-      data: answer === 'allow' ? ENTER : ESCAPE,
+    await this.#ask(question, record);
+    await this.#serial.run(`answer ${question.terminal}`, async () => {
+      // Somebody else may have answered meanwhile.
+      if (!isOpen(question)) return;
+      if (!(await this.#keyboard.answer(question.terminal, answerOf(answer), null, DRAWN_WITHIN_MS))) {
+        throw notAnswered(record.id, answer, DEMAND);
+      }
+      for (let waited = 0; waited < NOTED_WITHIN_MS; waited += 100) {
+        if (!isOpen(question) || !this.#runs(question.terminal)) break;
+        await sleep(100);
+      }
     });
     await this.#look();
   }
 
-  forget(session: string): void {
-    for (const question of this.#questions.values()) question.sessions.delete(session);
+  /** The session waits no longer, whatever the answer. */
+  async forget(session: string): Promise<void> {
+    for (const question of [...this.#questions.values()]) {
+      if (!question.sessions.delete(session) || question.sessions.size > 0) continue;
+      this.#questions.delete(question.terminal);
+      await this.#end(question.terminal);
+    }
   }
 
   stop(): void {
     this.#cancelPoll?.();
   }
 
-  async #ask(
-    question: Question,
-    main: string,
-    program: string,
-    environment: Record<string, string>,
-  ): Promise<void> {
-    const known = this.#terminals.terminal(question.terminal);
-    if (known.kind === 'known' && known.info.exited !== undefined) {
-      await this.#terminals.request('forget', { id: question.terminal });
-    }
-    await this.#terminals.create({
-      id: question.terminal,
-      argv: [program],
-      cwd: main,
-      env: environment,
-      cols: 120,
-      rows: 40,
+  /** Starts the agent in the main checkout, where it asks. One that stands there is left alone. */
+  async #ask({ terminal, main }: Question, record: SessionRecord): Promise<void> {
+    const environment = this.#context.table.environment(record.environment);
+    const program = agentProgram(this.#context.configFor(main).agent.command, environment);
+    await this.#serial.run(terminal, async () => {
+      await this.#terminals.open();
+      if (this.#runs(terminal)) return;
+      await this.#terminals.request('forget', { id: terminal });
+      await this.#terminals.create({
+        id: terminal,
+        argv: [program],
+        cwd: main,
+        env: environment,
+        cols: 120,
+        rows: 40,
+      });
     });
+  }
+
+  #runs(terminal: string): boolean {
+    const known = this.#terminals.terminal(terminal);
+    return known.kind === 'known' && known.info.exited === undefined;
   }
 
   #poll(): void {
     this.#cancelPoll?.();
     this.#cancelPoll = undefined;
-    if ([...this.#questions.values()].every(({ sessions }) => sessions.size === 0)) return;
+    if (this.#questions.size === 0) return;
     this.#cancelPoll = this.#context.clock.after(POLL_MS, () => {
       void this.#look().finally(() => this.#poll());
     });
   }
 
   async #look(): Promise<void> {
-    const { table, log } = this.#context;
-    for (const [main, question] of [...this.#questions]) {
-      const [first] = question.sessions;
-      const record = first === undefined ? undefined : table.find(first);
-      const configDir = record && claudeConfigDir(table.environment(record.environment));
-      if (record !== undefined && !(configDir !== undefined && isTrusted(configDir, main))) continue;
-      this.#questions.delete(main);
-      await this.#end(question).catch((error: unknown) =>
-        log.warn('trust terminal', { error: messageOf(error) }),
-      );
+    for (const question of [...this.#questions.values()]) {
+      if (isOpen(question)) continue;
+      if (!this.#questions.delete(question.terminal)) continue;
+      await this.#end(question.terminal);
       await Promise.all([...question.sessions].map((session) => this.#proceed(session)));
     }
   }
 
   /** The agent that asked has done its work; it is not to stay in the main checkout. */
-  async #end(question: Question): Promise<void> {
-    await this.#terminals.request('kill', { id: question.terminal, graceMs: 1_000 });
-    for (let waited = 0; waited < 5_000; waited += 50) {
-      const known = this.#terminals.terminal(question.terminal);
-      if (known.kind !== 'known' || known.info.exited !== undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await this.#terminals.request('forget', { id: question.terminal });
+  async #end(terminal: string): Promise<void> {
+    await this.#serial
+      .run(terminal, async () => {
+        if (this.#terminals.terminal(terminal).kind !== 'known') return;
+        await this.#terminals.request('kill', { id: terminal, graceMs: 1_000 });
+        for (let waited = 0; waited < 5_000 && this.#runs(terminal); waited += 50) await sleep(50);
+        await this.#terminals.request('forget', { id: terminal });
+      })
+      .catch((error: unknown) =>
+        this.#context.log.warn('trust terminal not ended', { error: messageOf(error) }),
+      );
   }
 
   #questionOf(record: SessionRecord): Question | undefined {
     return [...this.#questions.values()].find(({ sessions }) => sessions.has(record.id));
   }
+}
+
+function isOpen({ configDir, main }: Question): boolean {
+  return !isTrusted(configDir, main);
 }
 
 /** Always the same for a checkout and a configuration, so that a later sidecar finds the question where it stands. */

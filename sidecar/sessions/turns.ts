@@ -1,5 +1,7 @@
 import type { HookEvent } from '../agents/claude/hook-event.ts';
+import type { TurnRecord } from './record.ts';
 import type { SessionTable } from './table.ts';
+import type { SaidPrompt } from './transcript-tail.ts';
 
 /** What new events mean for the turns of a session. Applied in one transaction with keeping the events. */
 export interface TurnChange {
@@ -7,58 +9,114 @@ export interface TurnChange {
   closed: boolean;
 }
 
+export interface TurnSources {
+  /** What was sent, by the name of the event that showed its arrival. */
+  arrived: ReadonlyMap<string, string>;
+  /** Prompts that stand in the transcript. */
+  said: readonly SaidPrompt[];
+}
+
+/** How much later than the prompt in the transcript the hook that tells it may come, in milliseconds. */
+const HOOK_WITHIN_MS = 4_000;
+
+/** Events by which an agent shows to be in a turn. */
+const IN_TURN = [
+  'PreToolUse',
+  'PermissionRequest',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'Stop',
+  'StopFailure',
+];
+
 /**
- * Opens and closes turns by what the agent's hooks tell, in their order. An event that was applied before changes
- * nothing. `prompts`: what was sent, by the name of the event that showed its arrival. Events of subagents do not count: their work is part of the turn.
+ * Opens and closes turns by what the agent's hooks tell, in their order. A turn is one prompt id of the agent, so that
+ * an event that comes twice changes nothing, and a prompt that steers a turn which runs belongs to it. Events of
+ * subagents do not count: their work is part of the turn.
  */
 export function applyToTurns(
   table: SessionTable,
   session: string,
   events: readonly HookEvent[],
-  prompts: ReadonlyMap<string, string>,
+  { arrived, said }: TurnSources,
 ): TurnChange {
   const change: TurnChange = { opened: false, closed: false };
+  const open = (event: HookEvent, prompt: string) => {
+    // A turn that is still open has lost its end: it is the beginning of this one.
+    closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: event.at });
+    table.openTurn({
+      session,
+      agent_session: event.agentSessionId,
+      event: event.promptId ?? event.name,
+      prompt,
+      started_at: Math.round(event.at),
+    });
+    change.opened = true;
+  };
+  const close = (event: HookEvent, outcome: 'done' | 'failed' | 'interrupted', answer: string | null) => {
+    change.closed = closeOpenTurn(table, session, { outcome, answer, endedAt: event.at }) || change.closed;
+  };
   for (const event of events) {
     if (event.agentId !== undefined) continue;
-    switch (event.event) {
-      case 'SessionStart':
-        table.appendAgentSession(session, event.agentSessionId, event.at);
-        break;
-      case 'UserPromptSubmit':
-        // A turn that is still open was steered: its end is the new one's beginning.
-        closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: event.at });
-        table.openTurn({
-          session,
-          agent_session: event.agentSessionId,
-          event: event.name,
-          prompt: prompts.get(event.name) ?? event.prompt ?? '',
-          started_at: Math.round(event.at),
-        });
-        change.opened = true;
-        break;
-      case 'Stop':
-        // With background work the agent goes on by itself, and so does the turn.
-        if ((event.backgroundTasks ?? 0) > 0) break;
-        change.closed =
-          closeOpenTurn(table, session, {
-            outcome: 'done',
-            answer: event.lastMessage ?? null,
-            endedAt: event.at,
-          }) || change.closed;
-        break;
-      case 'StopFailure':
-        change.closed =
-          closeOpenTurn(table, session, {
-            outcome: 'failed',
-            answer: event.lastMessage ?? event.message ?? event.error ?? null,
-            endedAt: event.at,
-          }) || change.closed;
-        break;
-      default:
-        break;
+    const turns = table.turns(session);
+    const known = turns.find((turn) => turn.event === (event.promptId ?? event.name));
+    if (event.event === 'UserPromptSubmit') {
+      if (known === undefined) open(event, arrived.get(event.name) ?? event.prompt ?? '');
+      continue;
+    }
+    if (event.event === 'SessionStart') {
+      table.appendAgentSession(session, event.agentSessionId, event.at);
+      // Compaction starts the conversation anew in the middle of a turn.
+      if (event.source !== 'compact') close(event, 'interrupted', null);
+      continue;
+    }
+    const lostItsBeginning = known === undefined && event.promptId !== undefined && !isOpen(turns.at(-1));
+    if (lostItsBeginning && IN_TURN.includes(event.event)) {
+      open(event, said.find(({ promptId }) => promptId === event.promptId)?.text ?? '');
+    }
+    // The end of a turn that has ended comes again.
+    if (known !== undefined && !isOpen(known)) continue;
+    if (event.event === 'Stop') {
+      // With background work the agent goes on by itself, and so does the turn.
+      if ((event.backgroundTasks ?? 0) === 0) close(event, 'done', event.lastMessage ?? null);
+    } else if (event.event === 'StopFailure') {
+      close(event, 'failed', event.lastMessage ?? event.message ?? event.error ?? null);
     }
   }
   return change;
+}
+
+/**
+ * Opens the turn of a prompt that stands in the transcript, though no hook has told of it for seconds. Gives whether
+ * there was one. `since`: when the conversation came to this session; what is older was copied along.
+ */
+export function openMissedTurn(
+  table: SessionTable,
+  session: string,
+  conversation: { id: string; started_at: number },
+  said: readonly SaidPrompt[],
+  now: number,
+): boolean {
+  let opened = false;
+  for (const { promptId, text, at } of said) {
+    if (promptId === null || at < conversation.started_at || now - at < HOOK_WITHIN_MS) continue;
+    const turns = table.turns(session);
+    const last = turns.at(-1);
+    const isKnown = turns.some((turn) => turn.event === promptId);
+    // Turns that are told of without an id stand there by the name of their event.
+    const isLast = last !== undefined && Math.abs(last.started_at - at) < HOOK_WITHIN_MS;
+    if (isKnown || isLast || (last !== undefined && last.started_at > at)) continue;
+    closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: at });
+    table.openTurn({
+      session,
+      agent_session: conversation.id,
+      event: promptId,
+      prompt: text,
+      started_at: at,
+    });
+    opened = true;
+  }
+  return opened;
 }
 
 /** Closes the turn that is open; false when none is. `endedAt` in milliseconds since the epoch. */
@@ -68,6 +126,10 @@ export function closeOpenTurn(
   end: { outcome: 'done' | 'interrupted' | 'failed'; answer: string | null; endedAt: number },
 ): boolean {
   const last = table.turns(session).at(-1);
-  if (last?.outcome !== 'open') return false;
+  if (last === undefined || !isOpen(last)) return false;
   return table.closeTurn(session, last.n, { ...end, endedAt: Math.round(end.endedAt) });
+}
+
+function isOpen(turn: TurnRecord | undefined): boolean {
+  return turn?.outcome === 'open';
 }

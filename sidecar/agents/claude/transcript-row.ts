@@ -143,6 +143,7 @@ const RawLine = z.looseObject({
   requestId: text,
   requestSessionId: text,
   durationMs: z.number().nullish().catch(null),
+  content: text,
   totalCostUSD: z.number().nullish().catch(null),
   message: z
     .looseObject({
@@ -193,6 +194,10 @@ export function parseRow(line: string): TranscriptRow | undefined {
   if (raw.type === 'user') return userRow(raw, base);
   if (raw.type === 'system' && raw.subtype === 'turn_duration') {
     return { kind: 'turn-end', ...base, durationMs: raw.durationMs ?? null };
+  }
+  // A command of the CLI that the model is not told of, such as `/model`; others are written as `user`.
+  if (raw.type === 'system' && raw.subtype === 'local_command') {
+    return { kind: 'prompt', ...base, text: raw.content ?? '', promptId: null, isMeta: true };
   }
   return other;
 }

@@ -1,0 +1,181 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { forgettable } from '../agents/claude/hook-compaction.ts';
+import { type HookEvent, readEventFiles } from '../agents/claude/hook-event.ts';
+import { eventsFolder } from '../agents/claude/settings.ts';
+import {
+  claudeConfigDir,
+  findSubagentTranscripts,
+  findTranscript,
+} from '../agents/claude/transcript-path.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import { messageOf } from '../protocol/errors.ts';
+import type { SessionContext } from './context.ts';
+import type { Delivery } from './delivery.ts';
+import type { SessionRecord } from './record.ts';
+import { TranscriptTail } from './transcript-tail.ts';
+import { applyToTurns, closeOpenTurn, openMissedTurn, type TurnChange } from './turns.ts';
+
+/** What one session's agent has told so far, as far as it still matters. */
+export class Feed {
+  readonly transcript = new TranscriptTail();
+  #events: Map<string, HookEvent> | undefined;
+
+  /** Hook events by name; `stored` reads those of an earlier sidecar and is called once. */
+  events(stored: () => readonly { name: string; body: string }[]): Map<string, HookEvent> {
+    this.#events ??= new Map(stored().map(({ name, body }) => [name, JSON.parse(body) as HookEvent]));
+    return this.#events;
+  }
+}
+
+/** Takes in what agents have left for us: event files, transcripts. Each thing counts once, whenever we die. */
+export class Intake {
+  readonly #context: SessionContext;
+  readonly #ledger: Ledger;
+  readonly #delivery: Delivery;
+
+  constructor(context: SessionContext, ledger: Ledger, delivery: Delivery) {
+    this.#context = context;
+    this.#ledger = ledger;
+    this.#delivery = delivery;
+  }
+
+  /** Gives whether anything that people see has changed. */
+  take(record: SessionRecord, gitDir: string, feed: Feed): boolean {
+    this.#followTranscript(record, feed);
+    const told = this.#takeEvents(record, gitDir, feed);
+    this.#followTranscript(record, feed);
+    const said = this.#takeSaid(record, feed);
+    const paid = this.#readCost(record);
+    return told || said || paid;
+  }
+
+  events(session: string, feed: Feed): Map<string, HookEvent> {
+    return feed.events(() => this.#context.table.hookEvents(session));
+  }
+
+  /** Closes the turn that is open, with what that means for its session; false when none is. */
+  endTurn(
+    session: string,
+    end: { outcome: 'done' | 'interrupted' | 'failed'; answer: string | null; endedAt: number },
+  ): boolean {
+    const { table } = this.#context;
+    const closed = table.transaction(() => {
+      if (!closeOpenTurn(table, session, end)) return false;
+      this.#noteTurns(session, { opened: false, closed: true });
+      return true;
+    });
+    if (closed) this.#tellEnd(session);
+    return closed;
+  }
+
+  /** Keeps what the hooks dropped, with what it means for turns and prompts; then removes the files. */
+  #takeEvents(record: SessionRecord, gitDir: string, feed: Feed): boolean {
+    const { table, log } = this.#context;
+    const folder = eventsFolder(gitDir);
+    const found = readEventFiles(folder);
+    if (found.files.length === 0) return false;
+    for (const { file, why } of found.refused) log.warn('event refused', { session: record.id, file, why });
+    const known = this.events(record.id, feed);
+    const change = table.transaction(() => {
+      const fresh = found.events.filter((event) =>
+        table.keepHookEvent(record.id, event.name, JSON.stringify(event)),
+      );
+      const arrived = this.#delivery.confirm(record.id, fresh);
+      const turns = applyToTurns(table, record.id, fresh, { arrived, said: feed.transcript.prompts });
+      this.#noteTurns(record.id, turns);
+      const all = [...known.values(), ...fresh];
+      const forgotten = forgettable(all);
+      table.dropHookEvents(record.id, forgotten);
+      return { ...turns, fresh, forgotten };
+    });
+    for (const event of change.fresh) known.set(event.name, event);
+    for (const name of change.forgotten) known.delete(name);
+    this.#context.step?.('events-kept');
+    // In the order of time: what is left when we die on the way are ends without their beginning, which are harmless.
+    const inOrder = found.events.map(({ name }) => name.slice(name.indexOf('-') + 1));
+    for (const file of new Set([...inOrder, ...found.files])) {
+      rmSync(join(folder, file), { force: true, recursive: true });
+    }
+    if (change.closed) this.#tellEnd(record.id);
+    return change.opened || change.closed;
+  }
+
+  /** What stands in the transcript has arrived and is a turn, though its hook was lost. */
+  #takeSaid(record: SessionRecord, feed: Feed): boolean {
+    const { table, clock, log } = this.#context;
+    const said = feed.transcript.prompts;
+    const conversation = table.agentSessions(record.id).at(-1);
+    if (said.length === 0 || conversation === undefined) return false;
+    return table.transaction(() => {
+      const confirmed = this.#delivery.confirmSaid(record.id, said);
+      const opened = openMissedTurn(table, record.id, conversation, said, clock.now());
+      if (opened) {
+        log.warn('turn without its event', { session: record.id });
+        this.#noteTurns(record.id, { opened, closed: false });
+      }
+      return confirmed || opened;
+    });
+  }
+
+  #noteTurns(session: string, { opened, closed }: TurnChange): void {
+    const { table } = this.#context;
+    if (opened) {
+      const { landing } = table.get(session);
+      table.update(session, {
+        demand: null,
+        unread: false,
+        landing: landing === 'landed' ? 'none' : landing,
+        outcome: 'open',
+      });
+    }
+    const outcome = table.turns(session).at(-1)?.outcome ?? null;
+    if (closed && outcome !== 'open') table.update(session, { outcome, unread: true });
+  }
+
+  #tellEnd(session: string): void {
+    const { table, events } = this.#context;
+    events.add({
+      kind: 'session-turn',
+      session,
+      state: null,
+      entry: null,
+      message: `turn ${table.turnCount(session)} ended`,
+    });
+  }
+
+  /** Only the conversation at hand tells what the agent does. */
+  #followTranscript(record: SessionRecord, feed: Feed): void {
+    const [path] = this.#transcripts(record).slice(-1);
+    feed.transcript.follow(path ?? undefined);
+    feed.transcript.read();
+  }
+
+  #readCost(record: SessionRecord): boolean {
+    const { log } = this.#context;
+    const own = this.#transcripts(record).filter((path) => path !== null);
+    try {
+      const { requests, unreadable } = this.#ledger.read(
+        own.flatMap((path) => [path, ...findSubagentTranscripts(path)]),
+      );
+      for (const error of unreadable)
+        log.warn('transcript not read', { session: record.id, error: error.message });
+      return requests > 0;
+    } catch (error) {
+      log.error('cost not read', { session: record.id, error: messageOf(error) });
+      return false;
+    }
+  }
+
+  /** Of each conversation in order, null where there is none yet. */
+  #transcripts(record: SessionRecord): (string | null)[] {
+    const { table } = this.#context;
+    const configDir = claudeConfigDir(table.environment(record.environment));
+    return table.agentSessions(record.id).map(({ id, transcript }) => {
+      if (transcript !== null || configDir === undefined) return transcript;
+      const found = findTranscript(configDir, id);
+      if (found !== undefined) table.setTranscript(record.id, id, found);
+      return found ?? null;
+    });
+  }
+}
