@@ -1,3 +1,4 @@
+import type { Children } from '../../sidecar/git/children.ts';
 import { Git } from '../../sidecar/git/git.ts';
 import type { Clock } from '../../sidecar/platform/clock.ts';
 import { systemClock } from '../../sidecar/platform/clock.ts';
@@ -18,6 +19,7 @@ export interface OpenQueueOptions {
   /** Of the person. */
   environment: Record<string, string>;
   config?: Partial<Config>;
+  children?: Children;
   clock?: Clock;
   step?: (name: LandingStep) => Promise<void> | void;
 }
@@ -49,7 +51,7 @@ export interface NewSession {
 }
 
 export function openQueue(options: OpenQueueOptions): OpenQueue {
-  const { home, environment, clock = systemClock } = options;
+  const { home, environment, children, clock = systemClock } = options;
   const paths = pathsFor({ FAIRLEAD_HOME: home });
   preparePaths(paths);
   const store = Store.open(paths.database, MIGRATIONS);
@@ -82,7 +84,11 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
       isInTurn: (id) => inTurn.has(id),
       setLanding: (id, landing, demand) => table.update(id, { landing, demand }),
       environment: (session) => table.environment(session.environment),
-      git: (session, folder) => new Git(folder, { environment: table.environment(session.environment) }),
+      git: (session, folder) =>
+        new Git(folder, {
+          environment: table.environment(session.environment),
+          ...(children === undefined ? {} : { children }),
+        }),
     },
     events,
     clock,

@@ -30,10 +30,18 @@ export class SidecarHarness implements AsyncDisposable {
   readonly environment: Record<string, string>;
   readonly #bundle: string;
 
-  constructor(environment: Readonly<Record<string, string>>, options: { bundle?: string } = {}) {
-    this.home = mkdtempSync(join(tmpdir(), 'fairlead-home-'));
+  constructor(
+    environment: Readonly<Record<string, string>>,
+    options: { bundle?: string /** Shared with another harness, which removes it. */; home?: string } = {},
+  ) {
+    this.home = options.home ?? mkdtempSync(join(tmpdir(), 'fairlead-home-'));
     this.environment = { ...environment, FAIRLEAD_HOME: this.home };
     this.#bundle = options.bundle ?? join(ROOT, 'dist');
+  }
+
+  /** The command line of another bundle over the same home. Not to be disposed. */
+  withBundle(bundle: string): SidecarHarness {
+    return new SidecarHarness(this.environment, { bundle, home: this.home });
   }
 
   /** The script that `node` runs as the command. */
