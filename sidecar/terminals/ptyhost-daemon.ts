@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { sleep } from '../platform/clock.ts';
 import { connectOrStart } from '../platform/daemon-process.ts';
 import { cleanEnvironment, type Environment } from '../platform/environment.ts';
 import type { NodeRuntime } from '../platform/node-runtime.ts';
 import { type Paths, preparePaths } from '../platform/paths.ts';
+import { FairleadError } from '../protocol/errors.ts';
 import { PtyHostClient } from './ptyhost-client.ts';
 
 export interface PtyHostDaemon {
@@ -17,14 +19,31 @@ export interface PtyHostDaemon {
   client: string;
 }
 
+const MAX_ATTEMPTS = 5;
+const RETRY_MS = 50;
+
 /**
  * A control connection to the ptyhost of this home; starts one when there is none.
  * @throws FairleadError `daemon.spawn-failed`, `home.read-only`, `home.socket-path-too-long`, `node.missing`,
- * `client.too-new`, `client.too-old`
+ * `client.too-new`, `client.too-old`, `ptyhost.lost`
  */
 export async function connectPtyHost(daemon: PtyHostDaemon): Promise<PtyHostClient> {
   const { paths } = daemon;
   preparePaths(paths);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await connectOnce(daemon);
+    } catch (error) {
+      // A host that had just decided to end still accepted the connection; the next one finds another.
+      const endedMeanwhile = error instanceof FairleadError && error.code === 'ptyhost.lost';
+      if (!endedMeanwhile || attempt === MAX_ATTEMPTS) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+async function connectOnce(daemon: PtyHostDaemon): Promise<PtyHostClient> {
+  const { paths } = daemon;
   const { socket } = await connectOrStart({
     name: 'ptyhost',
     socket: paths.ptyhostSocket,
