@@ -60,7 +60,7 @@ export async function runGroup(command: string, options: GroupOptions): Promise<
 
 /** A process that kills the group when we are gone: then the pipe ends that it reads from. */
 function watch(group: number): ChildProcess {
-  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL -- "-$1"', 'sh', String(group)], {
+  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -s KILL -- "-$1"', 'sh', String(group)], {
     cwd: '/',
     env: {},
     detached: true,

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { Merger } from '../git/merging.ts';
 import { openRepository, type Repository } from '../git/repository.ts';
@@ -9,14 +11,17 @@ const REMEMBERED = 32;
 export class Mergers {
   readonly #known = new Map<string, Merger>();
 
-  /** `folder` is a checkout of the repository; `git` is how its person runs git there. */
+  /**
+   * `folder` is a checkout of the repository; `git` is how its person runs git there.
+   * @throws FairleadError `repo.missing`, `repo.bare`, `git.missing`, `git.failed`
+   */
   async of(git: Git, folder: string): Promise<Merger> {
-    const repository = await openRepository(folder, git);
-    const key = JSON.stringify([repository.commonDir, repository.mainCheckout, git.setup.environment]);
-    let merger = this.#known.get(key);
-    if (merger === undefined) {
-      merger = new Merger(repository);
-    }
+    const key = JSON.stringify([folder, git.setup.environment]);
+    const known = this.#known.get(key);
+    const merger =
+      known !== undefined && isThere(known.repository)
+        ? known
+        : new Merger(await openRepository(folder, git));
     // Again at the end: the one that was not used for longest goes first.
     this.#known.delete(key);
     this.#known.set(key, merger);
@@ -32,4 +37,8 @@ export class Mergers {
     const each = [...this.#known.values()].map(({ repository }) => repository);
     return [...new Map(each.map((repository) => [repository.commonDir, repository])).values()];
   }
+}
+
+function isThere({ commonDir, topLevel }: Repository): boolean {
+  return existsSync(join(commonDir, 'HEAD')) && existsSync(topLevel);
 }

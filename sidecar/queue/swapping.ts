@@ -1,13 +1,19 @@
 import type { Upstream } from '../git/base.ts';
+import { systemChildren } from '../git/children.ts';
+import { liveGits } from '../git/live-gits.ts';
 import { isAncestor, readRef } from '../git/refs.ts';
 import { fetchRef, push } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
 import { recoverBase, swapBase } from '../git/swap.ts';
 import type { SwapStep } from '../git/swap-together.ts';
+import { cleanEnvironment } from '../platform/environment.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord, LandingIntent } from './entry-table.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 import { readTargetBase, remoteTrouble, type TargetBase } from './target-base.ts';
+
+/** The variable that a push carries, so that one that outlives us can be found. */
+const PUSH_MARKER = 'FAIRLEAD_PUSH';
 
 /**
  * Moves the base to `commit` if it still is what was seen, and says `landed` only after reading it back. The intent
@@ -41,11 +47,21 @@ export async function resolveIntent(
     if (recovered?.kind === 'blocked') {
       return waits('folder-in-the-way', recovered.text, RETRY_MS.person, { paths: recovered.paths });
     }
+  } else if (await isPushed(repository, intent.new_commit)) {
+    return waits('infrastructure', 'A push that was begun before is still under way.', RETRY_MS.turn);
   }
   const base = await readTargetBase(entry, repository);
   if (base.kind !== 'base') return base;
   if (!(await isAncestor(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
   return landed(context, repository, entry, base, intent.new_commit);
+}
+
+/** Whether a git that outlived a sidecar is pushing the commit. Where the system does not tell, it is not known. */
+async function isPushed({ git, commonDir }: Repository, commit: string): Promise<boolean> {
+  const environment = cleanEnvironment(git.setup.environment);
+  const tools = { children: git.setup.children ?? systemChildren, environment };
+  const { own } = await liveGits(commonDir, `${PUSH_MARKER}=${commit}`, tools);
+  return own.length > 0;
 }
 
 async function moveLocal(
@@ -87,7 +103,11 @@ async function moveRemote(
 ): Promise<Outcome> {
   const { upstream } = base;
   const { remote, ref } = upstream;
-  const pushed = await push(repository.git, { remote, ref, commit, seen: base.commit });
+  const pushed = await push(
+    repository.git,
+    { remote, ref, commit, seen: base.commit },
+    { env: { [PUSH_MARKER]: commit } },
+  );
   switch (pushed.kind) {
     case 'base-moved':
       return { kind: 'base-moved' };

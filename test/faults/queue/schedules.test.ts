@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { Schedule } from './schedule.ts';
+
+/** More with `FAIRLEAD_FAULT_RUNS=1000`; one of them again with `FAIRLEAD_FAULT_SEED=<seed> FAIRLEAD_FAULT_RUNS=1`. */
+const RUNS = Number(process.env.FAIRLEAD_FAULT_RUNS ?? 30);
+const FIRST_SEED = Number(process.env.FAIRLEAD_FAULT_SEED ?? 1);
+const STEPS = 12;
+
+it.each(Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at))(
+  'whatever happens in schedule %i, every invariant holds after every step',
+  async (seed) => {
+    const schedule = new Schedule(seed);
+    try {
+      await schedule.run(STEPS);
+      expect(schedule.done.length).toBeGreaterThan(STEPS);
+    } finally {
+      await schedule.dispose();
+    }
+  },
+  120_000,
+);
