@@ -4,7 +4,6 @@ import {
   type MessageConnection,
   ResponseError,
   StreamMessageReader,
-  StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
@@ -18,6 +17,7 @@ import {
   type SidecarInfo,
 } from '../protocol/protocol.ts';
 import { MessageLimit } from './message-limit.ts';
+import { SocketWriter } from './socket-writer.ts';
 
 /** What the sidecar does for a request. The signal aborts when the client cancels or leaves. */
 export type Handler = (params: unknown, client: Client, signal: AbortSignal) => Promise<unknown>;
@@ -29,6 +29,8 @@ const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 const INTRODUCTION_MS = 10_000;
 /** Milliseconds that a client has to close its side after ours was closed. */
 const FAREWELL_MS = 1_000;
+/** Messages of one client that may wait to be looked at, which takes microseconds. */
+const MAX_WAITING = 5_000;
 /** Requests of one client that may be under way at a time. */
 const MAX_PENDING = 256;
 
@@ -53,10 +55,19 @@ export class Client {
     this.#socket = socket;
     this.#log = log;
     this.#clock = clock;
-    this.#watch();
+    const looked = this.#watch();
     this.#connection = createMessageConnection(
       new StreamMessageReader(socket),
-      new StreamMessageWriter(socket),
+      new SocketWriter(socket),
+      undefined,
+      {
+        messageStrategy: {
+          handleMessage(message, next) {
+            looked();
+            return next(message);
+          },
+        },
+      },
     );
     this.#connection.onClose(() => this.#gone.abort(new FairleadError('cancelled', 'The client left.')));
     this.#connection.onError(([error]) => this.#drop('what it sends is no JSON-RPC', error));
@@ -87,6 +98,7 @@ export class Client {
           })
           .finally(() => {
             this.#pending -= 1;
+            if (socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
           });
       });
     }
@@ -145,19 +157,27 @@ export class Client {
     this.#clock.after(FAREWELL_MS, () => this.#socket.destroy());
   }
 
-  /** Lets go of a client that does not keep to the rules, before what it does costs anybody else. */
-  #watch(): void {
+  /**
+   * Lets go of a client that does not keep to the rules before what it does costs anybody else. To be told of each
+   * message that is looked at.
+   */
+  #watch(): () => void {
     const limit = new MessageLimit();
+    let looked = 0;
     this.#socket.on('error', (error) => this.#log.debug('client socket', { error }));
     this.#socket.on('data', (chunk: Buffer) => {
       const fault = limit.push(chunk);
       if (fault !== undefined) this.#drop(fault);
       else if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+      else if (limit.messages - looked > MAX_WAITING) this.#drop('it floods');
     });
     const cancel = this.#clock.after(INTRODUCTION_MS, () => {
       if (this.#info === undefined) this.#drop('it does not say who it is');
     });
     this.#socket.once('close', cancel);
+    return () => {
+      looked += 1;
+    };
   }
 
   #drop(why: string, error?: unknown): void {

@@ -13,6 +13,8 @@ export class MessageLimit {
   #header = '';
   /** Bytes of the body that are still to come. */
   #body = 0;
+  /** How many messages began. */
+  messages = 0;
 
   /** Takes what was received; says what is wrong with it, once, or undefined. */
   push(chunk: Buffer): string | undefined {
@@ -37,6 +39,7 @@ export class MessageLimit {
       at += end + END.length - before;
       this.#header = '';
       this.#body = Number(length);
+      this.messages += 1;
     }
     return undefined;
   }
