@@ -1,14 +1,14 @@
 import type { HookEvent } from './hook-event.ts';
 
-/** A tool call that waits for a person, by what the hooks told. */
-export interface BlockedCall {
-  /** Subagent that asked; null for the session's own agent. */
+/** A tool call that has no result yet. */
+export interface OpenCall {
+  /** Subagent that called; null for the session's own agent. */
   agentId: string | null;
   tool: string;
   input: unknown;
-  /** Of the tool call that the request was paired with; null when its PreToolUse never came. */
+  /** Null when it is known only from the permission that it asks. */
   toolUseId: string | null;
-  /** Milliseconds since the epoch. */
+  /** When it began or began to wait, milliseconds since the epoch. */
   at: number;
 }
 
@@ -35,7 +35,10 @@ export interface HookState {
   last: { outcome: TurnEnd; at: number; promptId: string | null; message: string | null } | null;
   /** Tasks and crons that go on after the last Stop and wake the agent by themselves. */
   background: number;
-  blocked: BlockedCall[];
+  /** Calls that run or wait, in order. */
+  calls: OpenCall[];
+  /** Calls that wait for a person, in order. */
+  blocked: OpenCall[];
   /** The API error that ended the last turn. */
   error: { kind: string; message: string; at: number } | null;
   /** The CLI said that it ends. */
@@ -44,19 +47,8 @@ export interface HookState {
   lastEventAt: number | null;
 }
 
-interface PendingCall {
-  agentId: string | null;
-  tool: string;
-  inputKey: string;
-  toolUseId: string | null;
-}
-
-interface Fold extends HookState {
-  pending: PendingCall[];
-}
-
 /** Calls that have neither result nor denial are forgotten beyond this number, oldest first. */
-const MAX_PENDING = 256;
+const MAX_CALLS = 256;
 
 /**
  * What a session's hook events mean together. Order and repetition of the argument do not matter: events are
@@ -67,24 +59,23 @@ export function foldHookEvents(events: readonly HookEvent[]): HookState {
   const sorted = [...new Map(events.map((event) => [event.name, event])).values()].sort((one, other) =>
     one.name < other.name ? -1 : 1,
   );
-  const fold: Fold = {
+  const state: HookState = {
     agentSessions: [],
     startedAt: null,
     turn: null,
     last: null,
     background: 0,
+    calls: [],
     blocked: [],
     error: null,
     ended: null,
     lastEventAt: null,
-    pending: [],
   };
-  for (const event of sorted) step(fold, event);
-  const { pending: _, ...state } = fold;
+  for (const event of sorted) step(state, event);
   return state;
 }
 
-function step(state: Fold, event: HookEvent): void {
+function step(state: HookState, event: HookEvent): void {
   state.lastEventAt = event.at;
   const agentId = event.agentId ?? null;
   const own = agentId === null;
@@ -97,20 +88,15 @@ function step(state: Fold, event: HookEvent): void {
       if (event.agentSessionId !== state.agentSessions.at(-1)) break;
       state.ended = { at: event.at, reason: event.endReason ?? 'other' };
       release(state, () => true);
-      endTurn(state, 'interrupted', event);
+      endTurn(state, 'interrupted', event, event.at);
       break;
     case 'UserPromptSubmit':
       if (own) takePrompt(state, event);
       break;
     case 'PreToolUse':
       touchTurn(state, event);
-      state.pending.push({
-        agentId,
-        tool: event.toolName ?? '',
-        inputKey: keyOf(event.toolInput),
-        toolUseId: event.toolUseId ?? null,
-      });
-      if (state.pending.length > MAX_PENDING) state.pending.shift();
+      state.calls.push(callOf(event));
+      if (state.calls.length > MAX_CALLS) state.calls.shift();
       break;
     case 'PermissionRequest':
       touchTurn(state, event);
@@ -119,7 +105,7 @@ function step(state: Fold, event: HookEvent): void {
     case 'PostToolUse':
     case 'PostToolUseFailure':
     case 'PermissionDenied':
-      touchTurn(state, event);
+      if (state.turn !== null) touchTurn(state, event);
       finishCall(state, event);
       break;
     case 'Stop':
@@ -149,20 +135,20 @@ function step(state: Fold, event: HookEvent): void {
   }
 }
 
-function startSession(state: Fold, event: HookEvent): void {
+function startSession(state: HookState, event: HookEvent): void {
   noteSession(state, event.agentSessionId);
   state.ended = null;
   state.startedAt = event.at;
   // Compaction starts the session anew in the middle of a turn, which goes on.
   if (event.source === 'compact') return;
-  endTurn(state, 'interrupted', event);
+  endTurn(state, 'interrupted', event, state.turn?.lastEventAt);
   release(state, () => true);
   state.background = 0;
   state.error = null;
   if (event.source === 'clear') state.last = null;
 }
 
-function takePrompt(state: Fold, event: HookEvent): void {
+function takePrompt(state: HookState, event: HookEvent): void {
   noteSession(state, event.agentSessionId);
   release(state, (call) => call.agentId === null);
   state.error = null;
@@ -175,59 +161,67 @@ function takePrompt(state: Fold, event: HookEvent): void {
     state.turn.prompt ??= event.prompt ?? null;
     return;
   }
-  endTurn(state, 'interrupted', event);
+  endTurn(state, 'interrupted', event, state.turn?.lastEventAt);
   state.turn = { at: event.at, promptId, prompt: event.prompt ?? null, lastEventAt: event.at };
 }
 
 /** How turns of another conversation ended says nothing about this one. */
-function noteSession(state: Fold, id: string): void {
+function noteSession(state: HookState, id: string): void {
   if (state.agentSessions.at(-1) === id) return;
   state.agentSessions.push(id);
   state.last = null;
 }
 
-/** A tool of the session's own agent proves a turn: its prompt was missed, or a Stop hook made the agent go on. */
-function touchTurn(state: Fold, event: HookEvent): void {
+/**
+ * A tool call of the session's own agent proves a turn: its prompt was missed, or a Stop hook made the agent go on.
+ * The result of one does not: its hook runs beside the agent and may come after the Stop.
+ */
+function touchTurn(state: HookState, event: HookEvent): void {
   if (event.agentId !== undefined) return;
   state.turn ??= { at: event.at, promptId: event.promptId ?? null, prompt: null, lastEventAt: event.at };
   state.turn.lastEventAt = event.at;
 }
 
-/** Ends the open turn; a Stop also ends one whose beginning was missed. */
-function endTurn(state: Fold, outcome: TurnEnd, event: HookEvent): void {
+/** Ends the open turn; a Stop also ends one whose beginning was missed. `at`: when it was last seen to go on. */
+function endTurn(state: HookState, outcome: TurnEnd, event: HookEvent, at = event.at): void {
   if (state.turn === null && outcome === 'interrupted') return;
   state.last = {
     outcome,
-    at: event.at,
+    at,
     promptId: state.turn?.promptId ?? event.promptId ?? null,
     message: outcome === 'interrupted' ? null : (event.lastMessage ?? null),
   };
   state.turn = null;
 }
 
-function block(state: Fold, event: HookEvent): void {
-  const agentId = event.agentId ?? null;
-  const tool = event.toolName ?? '';
-  const inputKey = keyOf(event.toolInput);
-  const taken = new Set(state.blocked.map((call) => call.toolUseId));
-  const pair = state.pending.find(
-    (call) =>
-      call.agentId === agentId &&
-      call.tool === tool &&
-      call.inputKey === inputKey &&
-      (call.toolUseId === null || !taken.has(call.toolUseId)),
-  );
-  state.blocked.push({
-    agentId,
-    tool,
+function callOf(event: HookEvent): OpenCall {
+  return {
+    agentId: event.agentId ?? null,
+    tool: event.toolName ?? '',
     input: event.toolInput,
-    toolUseId: pair?.toolUseId ?? null,
+    toolUseId: event.toolUseId ?? null,
     at: event.at,
-  });
+  };
+}
+
+/** A request has no id: it belongs to the call of the same agent, tool and input that has none yet. */
+function block(state: HookState, event: HookEvent): void {
+  const asking = callOf(event);
+  const input = keyOf(asking.input);
+  const taken = state.blocked.map(({ toolUseId }) => toolUseId);
+  const call = state.calls.find(
+    ({ agentId, tool, toolUseId, ...other }) =>
+      agentId === asking.agentId &&
+      tool === asking.tool &&
+      toolUseId !== null &&
+      !taken.includes(toolUseId) &&
+      keyOf(other.input) === input,
+  );
+  state.blocked.push({ ...asking, toolUseId: call?.toolUseId ?? null });
 }
 
 /** The end of one call of one agent. Not of others: agents of a session ask in parallel. */
-function finishCall(state: Fold, event: HookEvent): void {
+function finishCall(state: HookState, event: HookEvent): void {
   const agentId = event.agentId ?? null;
   const tool = event.toolName ?? '';
   const sameCall = (call: { agentId: string | null; tool: string; toolUseId: string | null }) =>
@@ -235,15 +229,15 @@ function finishCall(state: Fold, event: HookEvent): void {
     (call.toolUseId !== null && event.toolUseId !== undefined
       ? call.toolUseId === event.toolUseId
       : call.tool === tool);
-  const pending = state.pending.findIndex(sameCall);
-  if (pending !== -1) state.pending.splice(pending, 1);
+  const call = state.calls.findIndex(sameCall);
+  if (call !== -1) state.calls.splice(call, 1);
   const blocked = state.blocked.findIndex(sameCall);
   if (blocked !== -1) state.blocked.splice(blocked, 1);
 }
 
-function release(state: Fold, which: (call: { agentId: string | null }) => boolean): void {
+function release(state: HookState, which: (call: { agentId: string | null }) => boolean): void {
   state.blocked = state.blocked.filter((call) => !which(call));
-  state.pending = state.pending.filter((call) => !which(call));
+  state.calls = state.calls.filter((call) => !which(call));
 }
 
 /** The same for inputs that are equal as JSON, whatever the order of their members. */

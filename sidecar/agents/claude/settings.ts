@@ -17,6 +17,12 @@ export const HOOK_EVENTS = [
 ] as const;
 export type HookEventName = (typeof HOOK_EVENTS)[number];
 
+/**
+ * Events that come with every tool call. Their hooks run beside the agent, which else would wait for a shell twice a
+ * call; nothing depends on their exact order. The others end before the agent goes on.
+ */
+const BESIDE: readonly HookEventName[] = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'Notification'];
+
 /** Seconds after which the CLI gives up on the hook. It takes milliseconds; a hung disk must not hang the agent. */
 const TIMEOUT_S = 5;
 
@@ -45,13 +51,18 @@ export function hookCommand(folder: string): string {
 
 /**
  * The JSON for `--settings`: hooks for every event of {@link HOOK_EVENTS}. The CLI merges them with those of the
- * person and of the repository and touches no file of theirs. `disableAllHooks` in a settings file would turn
- * off ours too, so it is set here, where it wins over the files.
+ * person and of the repository and touches no file of theirs; of two `--settings` it takes the last. Who has set
+ * `disableAllHooks` gets none of ours either: it is not overridden, since that would also run theirs again.
  */
 export function launchSettings(folder: string): Record<string, unknown> {
-  const hook = { type: 'command', command: hookCommand(folder), timeout: TIMEOUT_S };
+  const command = hookCommand(folder);
+  const hook = (event: HookEventName) => ({
+    type: 'command',
+    command,
+    timeout: TIMEOUT_S,
+    ...(BESIDE.includes(event) ? { async: true } : {}),
+  });
   return {
-    disableAllHooks: false,
-    hooks: Object.fromEntries(HOOK_EVENTS.map((event) => [event, [{ matcher: '*', hooks: [hook] }]])),
+    hooks: Object.fromEntries(HOOK_EVENTS.map((event) => [event, [{ matcher: '*', hooks: [hook(event)] }]])),
   };
 }

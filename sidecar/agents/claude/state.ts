@@ -1,7 +1,7 @@
 import type { StatusReport } from '../../protocol/ptywire.ts';
 import type { Reason, ReasonKind } from '../../protocol/reason.ts';
 import type { AgentFact } from '../../protocol/session.ts';
-import type { BlockedCall, HookState, TurnEnd } from './hook-state.ts';
+import type { HookState, OpenCall, TurnEnd } from './hook-state.ts';
 import type { RegistryEntry } from './registry.ts';
 import { startupReason } from './startup-screen.ts';
 import { oneLine, reasonOf } from './tool-summary.ts';
@@ -72,6 +72,9 @@ const CROSSING_MS = 300;
  */
 const SETTLED_MS = 5_000;
 
+/** Before every time. */
+const NEVER = Number.NEGATIVE_INFINITY;
+
 /** By how much the registry's word must be newer than a report of the terminal to overrule it, in ms. */
 const OVERRULE_MS = 1_500;
 
@@ -116,9 +119,9 @@ function withoutProcess(
  */
 function hasStarted({ hooks, status, registry, now }: AgentSignals, startedAt: number): boolean {
   if (status !== undefined && ['idle', 'working', 'done', 'error'].includes(status.state)) return true;
-  if (((hooks.turn ?? hooks.last)?.at ?? 0) >= startedAt) return true;
-  const registered = registry === undefined || registry.status === null ? 0 : registry.statusAt;
-  const first = Math.max(registered, hooks.startedAt ?? 0);
+  if (((hooks.turn ?? hooks.last)?.at ?? NEVER) >= startedAt) return true;
+  const registered = registry === undefined || registry.status === null ? NEVER : registry.statusAt;
+  const first = Math.max(registered, hooks.startedAt ?? NEVER);
   return first >= startedAt && now - first > SETTLED_MS;
 }
 
@@ -131,7 +134,7 @@ function beforeStart(
   if (status?.state === 'blocked')
     return { ...base, agent: 'needs-you', reason: statusReason(status), since: status.at };
   const silentFor = now - startedAt;
-  if ((hooks.lastEventAt ?? 0) >= startedAt) return { ...base, agent: 'idle', since: startedAt };
+  if ((hooks.lastEventAt ?? NEVER) >= startedAt) return { ...base, agent: 'idle', since: startedAt };
   if (screen !== undefined && silentFor >= STARTUP_SCREEN_MS) {
     const reason = startupReason(screen);
     if (reason !== undefined) return { ...base, agent: 'needs-you', reason, since: startedAt };
@@ -150,7 +153,13 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
   if (status?.state === 'blocked') {
     const after = lastOutcome(hooks, signals.transcript, undefined);
     const outcome = status.kind === 'auth' && after !== undefined ? { outcome: after } : {};
-    return { agent: 'needs-you', reason: statusReason(status), since: status.at, started: true, ...outcome };
+    return {
+      agent: 'needs-you',
+      reason: askedReason(status, hooks),
+      since: status.at,
+      started: true,
+      ...outcome,
+    };
   }
   // A dialog that the terminal does not tell of, such as one of the person's own commands.
   if (registry?.status === 'waiting' && newer(registry.statusAt, status?.at, hooks.lastEventAt)) {
@@ -189,9 +198,9 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
  * A request that hooks told of ends for them with its result. A denial or an interruption has none: then the
  * others must prove it, all that speak, with words that are newer than the request.
  */
-function stillBlocked(call: BlockedCall, { status, registry, transcript, now }: AgentSignals): boolean {
+function stillBlocked(call: OpenCall, { status, registry, transcript, now }: AgentSignals): boolean {
   if (call.toolUseId !== null && transcript?.finishedCalls.includes(call.toolUseId)) return false;
-  if (call.agentId === null && transcript?.interruptAt && transcript.interruptAt >= call.at) return false;
+  if (call.agentId === null && (transcript?.interruptAt ?? NEVER) >= call.at) return false;
   const words: Word[] = [];
   if (status !== undefined) {
     words.push({ yes: status.state !== 'blocked', at: status.at, sure: status.state !== 'working' });
@@ -227,7 +236,7 @@ function recovered({ status, registry, hooks }: AgentSignals, errorAt: number): 
 // ── Works ────────────────────────────────────────────────────────────────────
 
 function works(signals: AgentSignals): AgentState | undefined {
-  const { hooks, status, registry } = signals;
+  const { hooks, status, registry, transcript } = signals;
   const { turn, last, background } = hooks;
   if (turn !== null && !resting(signals, turn.lastEventAt))
     return { agent: 'working', since: turn.at, started: true };
@@ -235,11 +244,15 @@ function works(signals: AgentSignals): AgentState | undefined {
     return { agent: 'working', since: last.at, started: true };
   }
   // What no hook tells of: commands of the CLI itself, compaction, hooks that are turned off.
-  if (status?.state === 'working' && newer(status.at, last?.at)) {
+  if (status?.state === 'working' && newer(status.at, last?.at, transcript?.interruptAt)) {
     const overruled = registry?.status === 'idle' && registry.statusAt > status.at + OVERRULE_MS;
     return overruled ? undefined : { agent: 'working', since: status.at, started: true };
   }
-  if (status === undefined && registry?.status === 'busy' && newer(registry.statusAt, last?.at)) {
+  if (
+    status === undefined &&
+    registry?.status === 'busy' &&
+    newer(registry.statusAt, last?.at, transcript?.interruptAt)
+  ) {
     return { agent: 'working', since: registry.statusAt, started: true };
   }
   return undefined;
@@ -263,7 +276,11 @@ function resting({ status, registry, transcript, now }: AgentSignals, at: number
 /** Interrupted at or after `at`, and nothing was asked or done since. */
 function interruptedSince(transcript: TranscriptHints, at: number): boolean {
   const { interruptAt, promptAt, activityAt } = transcript;
-  return interruptAt !== null && interruptAt >= at && interruptAt >= Math.max(promptAt ?? 0, activityAt ?? 0);
+  return (
+    interruptAt !== null &&
+    interruptAt >= at &&
+    interruptAt >= Math.max(promptAt ?? NEVER, activityAt ?? NEVER)
+  );
 }
 
 // ── Rests ────────────────────────────────────────────────────────────────────
@@ -303,8 +320,8 @@ function lastOutcome(
   if (hooks.lastEventAt !== null || transcript === undefined || transcript.promptAt === null)
     return undefined;
   if (interruptedSince(transcript, transcript.promptAt)) return 'interrupted';
-  if ((transcript.apiErrorAt ?? 0) >= transcript.promptAt) return 'failed';
-  return (transcript.turnEndAt ?? 0) >= transcript.promptAt ? 'done' : undefined;
+  if ((transcript.apiErrorAt ?? NEVER) >= transcript.promptAt) return 'failed';
+  return (transcript.turnEndAt ?? NEVER) >= transcript.promptAt ? 'done' : undefined;
 }
 
 // ── Words ────────────────────────────────────────────────────────────────────
@@ -331,6 +348,23 @@ function isUnknown({ status }: RegistryEntry): boolean {
 
 function isLogin(errorKind: string): boolean {
   return /auth|login|oauth/.test(errorKind);
+}
+
+/**
+ * The call that the terminal asks about, when hooks have told of it: its request comes a moment later, or never (the
+ * dialogs of auto mode fire no PermissionRequest).
+ */
+function askedReason(status: StatusReport, { calls }: HookState): Reason {
+  const reason = statusReason(status);
+  const asked = calls.filter(
+    ({ tool }) =>
+      (reason.kind === 'question' && tool === 'AskUserQuestion') ||
+      (reason.kind === 'plan' && tool === 'ExitPlanMode') ||
+      (reason.kind === 'permission' && tool === reason.tool),
+  );
+  const [only] = calls.length === 1 && reason.kind === 'permission' ? calls : [];
+  const call = asked.at(-1) ?? only;
+  return call === undefined ? reason : { ...reasonOf(call), kind: reason.kind };
 }
 
 /** What the terminal's status says of a dialog; its message is written for people. */

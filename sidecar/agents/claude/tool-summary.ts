@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Reason } from '../../protocol/reason.ts';
-import type { BlockedCall } from './hook-state.ts';
+import type { OpenCall } from './hook-state.ts';
 
 const MAX_MESSAGE = 300;
 
@@ -28,7 +28,7 @@ export function questionsOf(input: unknown): { question: string; multiSelect: bo
 }
 
 /** What the person is asked by a tool call that waits. */
-export function reasonOf(call: BlockedCall): Reason {
+export function reasonOf(call: OpenCall): Reason {
   const { tool, input } = call;
   if (tool === 'AskUserQuestion') {
     const questions = questionsOf(input);
