@@ -80,6 +80,16 @@ export class Delivery {
     return confirmed;
   }
 
+  /** A command of the CLI that opened a dialog has arrived: nothing else tells of it. `since`: of the dialog. */
+  confirmDialog(session: string, since: number): boolean {
+    const { table, clock } = this.#context;
+    const opened = sentPrompts(table.openPrompts(session)).filter(
+      ({ text, sent_at }) => text.trimStart().startsWith('/') && since >= (sent_at ?? 0) - SKEW_MS,
+    );
+    for (const { id } of opened) table.updatePrompt(id, { state: 'confirmed', confirmed_at: clock.now() });
+    return opened.length > 0;
+  }
+
   /** Sends the next prompt when it is due. */
   async deliver(session: SessionRecord, readiness: Readiness): Promise<Delivered> {
     const { table, clock, log } = this.#context;

@@ -202,6 +202,9 @@ export class Observation {
             transcript: watched.feed.transcript,
             rebooted: this.#rebooted,
           });
+    if (reading !== undefined && readinessOf(record, reading) === 'blocked') {
+      this.#delivery.confirmDialog(id, reading.since);
+    }
     const changed = reading !== undefined && this.#interpret(record, reading);
     if (changed || taken) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);

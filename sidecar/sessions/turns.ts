@@ -65,7 +65,7 @@ export function applyToTurns(
       continue;
     }
     if (event.event === 'SessionStart') {
-      table.appendAgentSession(session, event.agentSessionId, event.at);
+      table.appendAgentSession(session, event.agentSessionId, Math.round(event.at));
       // Compaction starts the conversation anew in the middle of a turn.
       if (event.source !== 'compact') close(event, 'interrupted', null);
       continue;
