@@ -66,7 +66,8 @@ export async function streamReply(
     return;
   }
   if (reply.ending === 'drops') {
-    response.destroy();
+    // What was said so far is sent first.
+    response.write(': dropped\n\n', () => response.destroy());
     return;
   }
   if (reply.ending === 'error-event') {
