@@ -131,3 +131,10 @@ export function age(since: number, now: number): string {
 export function dollars(usd: number): string {
   return usd !== 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
+
+/** `950`, `12.3k`, `4.5M`: a number of tokens in at most five characters below a billion. */
+export function tokens(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 999_500) return `${(count / 1e3).toFixed(count < 99_950 ? 1 : 0)}k`;
+  return `${(count / 1e6).toFixed(count < 99_950_000 ? 1 : 0)}M`;
+}

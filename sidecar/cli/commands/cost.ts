@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
-import { dollars, printable, table } from '../output.ts';
+import { dollars, type Output, printable, table, tokens } from '../output.ts';
 
 interface CostOptions {
   by: protocol.CostGroup;
@@ -32,28 +32,47 @@ async function cost(
     by: options.by,
     ...(options.since === undefined ? {} : { since: options.since }),
   });
+  const titles = new Map<string, string>();
+  if (!context.output.json && options.by === 'session') {
+    const sessions = await sidecar.request(protocol.ListSessions, { archived: true });
+    for (const { id, title } of sessions) titles.set(id, title);
+  }
   context.output.result(summary, ({ rows, total }) =>
-    table(
-      [
-        options.by.toUpperCase(),
-        'COST',
-        'REQUESTS',
-        'INPUT',
-        'OUTPUT',
-        'CACHE WRITE',
-        'CACHE READ',
-        'UNPRICED',
-      ],
-      [...rows, { ...total, group: 'total' }].map((row) => [
-        printable(row.group),
-        dollars(row.ownUsd),
-        ...[row.requests, row.inputTokens, row.outputTokens, row.cacheWriteTokens, row.cacheReadTokens].map(
-          String,
-        ),
-        row.unpriced === 0 ? '' : `${row.unpriced} requests`,
-      ]),
-      context.output.width,
-    ),
+    rows.length === 0
+      ? 'Nothing was spent yet.'
+      : costTable([...rows, { ...total, group: 'total' }], options.by, titles, context.output),
+  );
+}
+
+function costTable(
+  rows: readonly protocol.CostRow[],
+  by: protocol.CostGroup,
+  titles: ReadonlyMap<string, string>,
+  output: Output,
+): string {
+  const anyUnpriced = rows.some(({ unpriced }) => unpriced > 0);
+  const named = titles.size > 0;
+  return table(
+    [
+      by.toUpperCase(),
+      'COST',
+      'REQUESTS',
+      'INPUT',
+      'OUTPUT',
+      'CACHE+',
+      'CACHED',
+      ...(anyUnpriced ? ['UNPRICED'] : []),
+      ...(named ? ['TITLE'] : []),
+    ],
+    rows.map((row) => [
+      printable(row.group),
+      dollars(row.ownUsd),
+      String(row.requests),
+      ...[row.inputTokens, row.outputTokens, row.cacheWriteTokens, row.cacheReadTokens].map(tokens),
+      ...(anyUnpriced ? [row.unpriced === 0 ? '' : String(row.unpriced)] : []),
+      ...(named ? [printable(titles.get(row.group) ?? '')] : []),
+    ]),
+    output.width,
   );
 }
 

@@ -149,21 +149,31 @@ async function list(context: CommandContext, options: { all: boolean }): Promise
   );
 }
 
+/** Terminal columns from which on the branch of a session is shown beside its title, which it is made of. */
+const WIDE = 120;
+
 /** The fleet as people read it, in the order that it is given. */
 export function fleetTable(sessions: readonly Session[], output: Output, now: number): string {
+  const wide = output.width >= WIDE;
   return table(
-    ['SESSION', 'STATE', 'SINCE', 'TURNS', 'COST', 'BRANCH', 'TITLE'],
+    ['SESSION', 'STATE', 'SINCE', 'TURNS', 'COST', ...(wide ? ['BRANCH'] : []), 'TITLE'],
     sessions.map((session) => [
-      session.id,
+      session.unread ? output.paint('bold', session.id) : session.id,
       stateLabel(session, output),
       age(session.since, now),
       String(session.turns),
       dollars(session.cost.ownUsd) + (session.cost.unpriced > 0 ? '+?' : ''),
-      session.branch,
-      printable(session.reason === null ? session.title : `${session.title} · ${session.reason.message}`),
+      ...(wide ? [session.branch] : []),
+      printable(
+        session.reason === null ? session.title : `${session.title} · ${oneLine(session.reason.message)}`,
+      ),
     ]),
     output.width,
   );
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 async function show(context: CommandContext, name: string): Promise<void> {
@@ -256,6 +266,7 @@ async function log(context: CommandContext, name: string, options: { turns: bool
 }
 
 function turnTable(turns: readonly Turn[], context: CommandContext): string {
+  if (turns.length === 0) return 'No turn yet.';
   return table(
     ['TURN', 'OUTCOME', 'TOOK', 'COST', 'PROMPT'],
     turns.map((turn) => [
@@ -263,7 +274,7 @@ function turnTable(turns: readonly Turn[], context: CommandContext): string {
       turn.outcome,
       age(turn.startedAt, turn.endedAt ?? context.now()),
       dollars(turn.costUsd) + (turn.unpriced > 0 ? '+?' : ''),
-      printable(turn.prompt).replaceAll('\n', ' '),
+      oneLine(printable(turn.prompt)),
     ]),
     context.output.width,
   );
