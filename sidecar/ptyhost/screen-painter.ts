@@ -54,16 +54,13 @@ export function paint(
   const parts: string[] = [];
   const painter = new RowPainter(core, size.cols, size.rows, parts);
   painter.rows(buffers.normal, Math.max(0, buffers.normal.ybase - scrollback));
+  parts.push(`${CSI}0m`, ownState(core, buffers.normal, size, modes));
   if (alternate) {
-    parts.push(savedCursor(core, buffers.normal, modes), `${CSI}0m${CSI}?1047h${CSI}H`);
+    parts.push(`${CSI}?1047h${CSI}H`);
     painter.rows(buffers.alt, buffers.alt.ybase);
+    parts.push(`${CSI}0m`, ownState(core, buffers.alt, size, modes));
   }
   const buffer = buffers.active;
-  parts.push(`${CSI}0m`);
-  if (buffer.scrollTop !== 0 || buffer.scrollBottom !== size.rows - 1) {
-    parts.push(`${CSI}${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
-  }
-  parts.push(tabStops(buffer, size.cols), savedCursor(core, buffer, modes));
   if (modes.origin) parts.push(`${CSI}?6h`);
   const cursor = cursorText(core, buffer, size.cols, modes);
   parts.push(cursor.before, charsets(core, modes), modeText(core, modes));
@@ -71,6 +68,18 @@ export function paint(
   for (const flags of modes.kittyFlags) parts.push(`${CSI}>${flags}u`);
   parts.push(cursor.after);
   return parts.join('');
+}
+
+/** What each of the two screens has for itself. */
+function ownState(
+  core: Internals,
+  buffer: CoreBuffer,
+  size: { cols: number; rows: number },
+  modes: PaintedModes,
+): string {
+  const whole = buffer.scrollTop === 0 && buffer.scrollBottom === size.rows - 1;
+  const region = whole ? '' : `${CSI}${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`;
+  return region + tabStops(buffer, size.cols) + savedCursor(core, buffer, modes);
 }
 
 /** Paints rows top down on a blank screen, so that they scroll into the scrollback by themselves. */
@@ -127,7 +136,8 @@ class RowPainter {
       const width = line.getWidth(column);
       const fg = line.getFg(column);
       const bg = line.getBg(column);
-      if (text === '' && width === 0) continue; // The second half of a wide character.
+      // The second half of a wide character; one that lost its first half is a blank.
+      if (text === '' && width === 0 && column > 0 && line.getWidth(column - 1) === 2) continue;
       if (text === '' && (fg & ~HUE) === 0 && (bg & ~HUE) === 0) {
         const style = bg === 0 ? '' : styleText(0, bg, undefined);
         if (blank > 0 && style !== blankStyle) skip(false);
@@ -347,11 +357,14 @@ function cursorText(
   if (line === undefined || last < 0 || !(printed || buffer.x >= cols)) {
     return { before: '', after: at(Math.min(buffer.x, cols - 1)) + pen };
   }
-  if (printed) {
+  const { fg: penFg, bg: penBg } = core._inputHandler._curAttrData;
+  // With wraparound off a character that found no room was the last, and the one before the cursor is an older one.
+  if (printed && line.getFg(last) === penFg && line.getBg(last) === penBg) {
     // In insert mode it would push the row to the right: it is taken out first.
     const take = modes.insert ? `${CSI}${line.getWidth(last)}P` : '';
     return { before: '', after: at(last) + pen + take + line.getString(last) };
   }
+  if (buffer.x < cols) return { before: '', after: at(buffer.x) + pen };
   const bg = line.getBg(last);
   const extended = (bg & BITS.bg.extended) !== 0 ? line._extendedAttrs[last] : undefined;
   const own = penText(core, {

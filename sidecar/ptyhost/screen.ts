@@ -145,7 +145,7 @@ export class Screen {
         if (what !== 1 || x < lastColumn || buffer.y + 1 < buffer.lines.length) return false;
         buffer.x = lastColumn - 1;
         handler.eraseInDisplay({ params: [1], length: 1 }, prefix !== '');
-        buffer.x = Math.min(x, lastColumn);
+        buffer.x = x;
         handler.eraseInLine({ params: [2], length: 1 }, prefix !== '');
         return true;
       });

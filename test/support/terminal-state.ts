@@ -34,8 +34,6 @@ export function terminalState(terminal: Terminal) {
     column: number,
   ): string {
     const text = line.getString(column);
-    const width = line.getWidth(column);
-    if (text === '' && width === 0) return '';
     // The second half of a wide character, which xterm.js sometimes gives a width of its own.
     if (text === '' && column > 0 && line.getWidth(column - 1) === 2) return '';
     const fg = withoutRemains(line.getFg(column));

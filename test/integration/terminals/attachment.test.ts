@@ -57,7 +57,6 @@ const piece = fc.oneof(
     '\u001b]0;title\u0007',
     '\u001b]7501;state=working:app=x\u001b\\',
     '\u001b]7501;state=done\u0007',
-    '\u001b]8;;http://x\u001b\\l\u001b]8;;\u001b\\',
   ),
 );
 

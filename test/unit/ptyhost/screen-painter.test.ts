@@ -215,8 +215,6 @@ const piece = fc.oneof(
       '\u001b[6 q',
       '\u001b[0 q',
       '\u001b]0;a title\u0007',
-      '\u001b]8;;https://example.org/a\u001b\\link\u001b]8;;\u001b\\',
-      '\u001b]8;id=x;file:///b\u0007l\u001b[4mnk\u001b]8;;\u0007',
       '\u001b[>1u',
       '\u001b[<u',
       '\u001b=',
@@ -242,4 +240,31 @@ describe('the painting of a screen', () => {
       },
     );
   }, 600_000);
+
+  // Apart from the random output: xterm.js forgets a link with one of the rows that it began in, even when moved.
+  it('keeps hyperlinks, also one that is still open', async () => {
+    const before =
+      '\u001b]8;;https://example.org/a\u001b\\one\u001b]8;;\u001b\\ \u001b]8;id=x;file:///b\u0007\u001b[4mtwo\u001b[m and on';
+    const { watched, joined } = await bothAfter({ cols: 12, rows: 4 }, before, ' and on\u001b]8;;\u0007 end');
+    expect(joined).toEqual(watched);
+    expect(joined.rows.flat().join('')).toContain('{lfile:///b|o}{lfile:///b|n} en');
+  });
+
+  it('keeps what belongs to the screen behind an alternate one', async () => {
+    const before = 'one\r\ntwo\u001b[2;3r\u001b[2;2H\u001b7\u001b[3g\u001b[?1049h\u001b[31mvim';
+    const { watched, joined } = await bothAfter(
+      { cols: 20, rows: 5 },
+      before,
+      '\u001b[?1049l\n\n\n\tx\u001b8y',
+    );
+    expect(joined).toEqual(watched);
+  });
+
+  it('blanks what CSI 1 J erases in the last cell of a screen, where xterm.js alone throws', () => {
+    const screen = new Screen({ cols: 4, rows: 2 }, 0, silent);
+    expect(screen.parse(Buffer.from('abcd\r\nefgh\u001b[1Jz'))).toBeUndefined();
+    expect(screen.text().text).toEqual(['', 'z']);
+    expect(screen.parse(Buffer.from('\u001b[H\u001b[2Jok'))).toBeUndefined();
+    expect(screen.text().text).toEqual(['ok', '']);
+  });
 });
