@@ -1,148 +1,203 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Store } from '../../sidecar/platform/store.ts';
+import { MIGRATIONS } from '../../sidecar/platform/migrations.ts';
+import { Store } from '../../sidecar/platform/store.ts';
 import { EntryRecord } from '../../sidecar/queue/entry-table.ts';
 import type { TestRepository } from './repository.ts';
 
-/** What the invariants of the merge queue are read from: git and the store, whoever runs the queue. */
-export interface LandingScene {
-  demo: TestRepository;
-  /** Fairlead's home. */
-  home: string;
-  /** Where `main` lands: the repository itself, or its remote. */
-  target: TestRepository;
-  /** What each check saw is appended here, a tree a line. */
-  checked: string;
-  /** Whether somebody has rewound the base. */
-  isRewound: boolean;
+interface HistoryCommit {
+  id: string;
+  parents: string[];
+  subject: string;
 }
 
-/** Invariants that hold at any moment, in the middle of a landing and after any crash. @returns what is violated */
-export function violations(scene: LandingScene, store: Store): string[] {
-  const { target, demo } = scene;
-  const entries = allEntries(store);
-  const landed = entries.filter(({ state }) => state === 'landed');
-  const found: string[] = [];
-  const history = firstParents(target);
-  const trees = existsSync(scene.checked) ? readFileSync(scene.checked, 'utf8').split('\n') : [];
+/**
+ * The invariants of the merge queue, read from git and the store alone, whoever runs the queue. Sessions land on
+ * `main`; a session called `one` has the branch `fairlead/one`.
+ */
+export class LandingInvariants {
+  /** Set when somebody has taken commits off the base. */
+  isRewound = false;
+  readonly #demo: TestRepository;
+  readonly #target: TestRepository;
+  readonly #home: string;
+  readonly #checked: string;
+  /** What git said of commits, which never change. */
+  readonly #known = new Map<string, unknown>();
 
-  for (const entry of landed) {
-    const { landed: commit } = entry;
-    if (commit === null || (!scene.isRewound && !isAncestor(target, commit, 'main'))) {
-      found.push(`I18: ${entry.id} is said to have landed as ${commit}, which main lacks`);
-      continue;
-    }
-    if (entry.check_command !== null && !trees.includes(target.tree(commit))) {
-      found.push(`I1: the tree of ${commit} was never checked`);
-    }
-    if (entry.head !== null && entry.method === 'merge' && !isAncestor(target, entry.head, commit)) {
-      found.push(`I6: ${commit} does not bring the head ${entry.head} that was queued`);
-    }
+  /**
+   * @param places `target`: where `main` lands, the repository itself or its remote; `home`: Fairlead's; `checked`: a
+   * file to which each check appends the tree that it saw, one a line
+   */
+  constructor(places: { demo: TestRepository; target: TestRepository; home: string; checked: string }) {
+    this.#demo = places.demo;
+    this.#target = places.target;
+    this.#home = places.home;
+    this.#checked = places.checked;
+    places.target.config('core.logAllRefUpdates', 'always');
   }
-  for (const [subject, commits] of Map.groupBy(history, (each) => each.subject)) {
-    if (!subject.startsWith("Merge '")) continue;
-    const title = subject.slice("Merge '".length, subject.lastIndexOf("'"));
-    const allowed = entries.filter(
-      (entry) => entry.branch === `fairlead/${title}` && mayHaveLanded(entry),
-    ).length;
-    if (commits.length > allowed)
-      found.push(`I4: ${title} is on main ${commits.length} times, for ${allowed} entries`);
-  }
-  for (const commit of history) {
-    const [base, head] = commit.parents;
-    if (!commit.subject.startsWith("Merge '") || base === undefined || head === undefined) continue;
-    const brought = paths(target, base, commit.id);
-    const own = new Set(paths(target, target.git('merge-base', base, head), head));
-    const foreign = brought.filter((path) => !own.has(path));
-    if (foreign.length > 0) found.push(`I3: ${commit.subject} changed ${foreign}, which its branch did not`);
-  }
-  if (!scene.isRewound) {
-    for (const [from, to] of moves(target)) {
-      if (!isAncestor(target, from, to)) found.push(`I2: main went from ${from} to ${to}`);
-    }
-  }
-  for (const entry of entries) {
-    if (entry.ended_at !== null && entry.state !== 'landed' && entry.reason === null) {
-      found.push(`I11: ${entry.id} ended as ${entry.state} without a reason`);
-    }
-    if (entry.tries > 0 && entry.reason !== 'conflict' && entry.reason !== 'red-check') {
-      found.push(`I8: ${entry.id} has a try for ${entry.reason}`);
-    }
-  }
-  if (target !== demo) demo.git('fsck', '--connectivity-only', '--no-dangling', '--no-progress');
-  return found;
-}
 
-/** What must be gone when nothing runs. */
-export function leftBehind(scene: LandingScene, store: Store): string[] {
-  const { demo, home, target } = scene;
-  const own = ['.checks', '.merges'].flatMap((name) => {
-    const folder = join(home, 'worktrees', name);
-    return existsSync(folder) ? readdirSync(folder).map((each) => join(name, each)) : [];
-  });
-  const worktrees = demo
-    .git('worktree', 'list', '--porcelain')
-    .split('\n')
-    .filter((line) => /^worktree .*\/\.(checks|merges)\//.test(line));
-  const refs = [demo, target].flatMap((repository) =>
-    repository
-      .git('for-each-ref', '--format=%(refname)')
+  /** What holds at any moment, in the middle of a landing and after any crash. @returns what does not */
+  violations(): string[] {
+    // The store first: what it says has happened must be found in git.
+    const entries = this.entries();
+    const first = this.#history('--first-parent');
+    const all = new Set(this.#history().map(({ id }) => id));
+    return [
+      ...entries.filter(({ state }) => state === 'landed').flatMap((entry) => this.#ofLanded(entry, all)),
+      ...entries.flatMap(ofEnded),
+      ...ofRepeated(first, entries),
+      ...first.flatMap((commit) => this.#ofMerge(commit)),
+      ...(this.isRewound ? [] : this.#ofMoves()),
+    ];
+  }
+
+  /** What is left although nothing runs. */
+  leftBehind(): string[] {
+    const folders = ['.checks', '.merges'].flatMap((name) => {
+      const folder = join(this.#home, 'worktrees', name);
+      return existsSync(folder) ? readdirSync(folder).map((each) => join(name, each)) : [];
+    });
+    const worktrees = this.#demo
+      .git('worktree', 'list', '--porcelain')
       .split('\n')
-      .filter((ref) => !/^refs\/(heads|remotes|tags)\//.test(ref)),
-  );
-  const intents = store.all('SELECT entry FROM landing_intent').map(({ entry }) => `intent ${entry}`);
-  return [...own, ...worktrees, ...refs, ...intents, ...demo.leftovers(), ...processesOf(demo.root)];
-}
+      .filter((line) => /^worktree .*\/\.(checks|merges)\//.test(line));
+    const refs = [this.#demo, this.#target].flatMap((repository) =>
+      repository
+        .git('for-each-ref', '--format=%(refname)')
+        .split('\n')
+        .filter((ref) => !/^refs\/(heads|remotes|tags)\//.test(ref)),
+    );
+    const intents = this.read((store) => store.all('SELECT entry FROM landing_intent'));
+    const damage = this.#demo.tryGit('fsck', '--connectivity-only', '--no-dangling', '--no-progress').stderr;
+    return [
+      ...folders,
+      ...worktrees,
+      ...refs,
+      ...intents.map(({ entry }) => `intent ${entry}`),
+      ...this.#demo.leftovers(),
+      ...this.processes(),
+      ...(damage === '' ? [] : [damage]),
+    ];
+  }
 
-/** Processes whose environment names the folder; those that have ended do not count. Source: proc(5). */
-export function processesOf(root: string): string[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+  /** Processes that were started for the repository; those that have ended do not count. Source: proc(5). */
+  processes(): string[] {
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+      try {
+        if (!readFileSync(`/proc/${name}/environ`, 'latin1').includes(this.#demo.root)) return [];
+        const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ');
+        return [`process ${name}: ${command}`];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  entries(): EntryRecord[] {
+    const rows = this.read((store) => store.all('SELECT * FROM queue_entry ORDER BY number'));
+    return rows.map((row) => EntryRecord.parse(row));
+  }
+
+  read<T>(look: (store: Store) => T): T {
+    const store = Store.open(join(this.#home, 'state.db'), MIGRATIONS);
     try {
-      const environment = readFileSync(`/proc/${name}/environ`, 'latin1');
-      if (!environment.includes(root)) return [];
-      return [`process ${name}: ${readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ')}`];
-    } catch {
-      return [];
+      return look(store);
+    } finally {
+      store.close();
     }
-  });
-}
+  }
 
-export function allEntries(store: Store): EntryRecord[] {
-  return store.all('SELECT * FROM queue_entry ORDER BY number').map((row) => EntryRecord.parse(row));
-}
+  #ofLanded(entry: EntryRecord, main: ReadonlySet<string>): string[] {
+    const { id, head, landed } = entry;
+    if (landed === null || (!this.isRewound && !main.has(landed))) {
+      return [`I18: ${id} is said to have landed as ${landed}, which main lacks`];
+    }
+    const found: string[] = [];
+    const seen = existsSync(this.#checked) ? readFileSync(this.#checked, 'utf8').split('\n') : [];
+    const tree = this.#once(`tree ${landed}`, () => this.#target.tree(landed));
+    if (entry.check_command !== null && !seen.includes(tree)) {
+      found.push(`I1: the tree of ${landed} was never checked`);
+    }
+    const bringsHead = () => entry.method !== 'merge' || head === null || this.#isAncestor(head, landed);
+    if (!this.#once(`head ${head} ${landed}`, bringsHead)) {
+      found.push(`I6: ${landed} does not bring the head ${head} that was queued`);
+    }
+    return found;
+  }
 
-/** An entry that ended otherwise has not landed; one that is open may have. */
-function mayHaveLanded({ state, ended_at }: EntryRecord): boolean {
-  return state === 'landed' || ended_at === null;
-}
+  /** A merge brings what its branch has changed, and nothing else. */
+  #ofMerge({ id, parents, subject }: HistoryCommit): string[] {
+    const [base, head] = parents;
+    if (!isLanding(subject) || base === undefined || head === undefined) return [];
+    const foreign = this.#once(`foreign ${id}`, () => {
+      const own = new Set(this.#paths(this.#target.git('merge-base', base, head), head));
+      return this.#paths(base, id).filter((path) => !own.has(path));
+    });
+    return foreign.length === 0 ? [] : [`I3: ${subject} changed ${foreign}, which its branch did not`];
+  }
 
-function firstParents(repository: TestRepository): { id: string; parents: string[]; subject: string }[] {
-  return repository
-    .git('log', '--first-parent', '--format=%H%x00%P%x00%s', 'main', '--')
-    .split('\n')
-    .map((line) => {
+  /** Every move of `main`, as its reflog has them. */
+  #ofMoves(): string[] {
+    const folder = this.#once('git folder', () => this.#target.git('rev-parse', '--absolute-git-dir'));
+    const file = join(folder, 'logs/refs/heads/main');
+    // The first move makes the file.
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+    return lines.flatMap((line) => {
+      const [from = '', to = ''] = line.split(' ');
+      if (/^0*$/.test(from) || this.#once(`move ${from} ${to}`, () => this.#isAncestor(from, to))) return [];
+      return [`I2: main went from ${from} to ${to}`];
+    });
+  }
+
+  #history(...options: string[]): HistoryCommit[] {
+    const lines = this.#target.git('log', ...options, '--format=%H%x00%P%x00%s', 'main', '--').split('\n');
+    return lines.map((line) => {
       const [id = '', parents = '', subject = ''] = line.split('\0');
       return { id, parents: parents.split(' ').filter((each) => each !== ''), subject };
     });
+  }
+
+  #isAncestor(ancestor: string, commit: string): boolean {
+    return this.#target.tryGit('merge-base', '--is-ancestor', ancestor, commit).exitCode === 0;
+  }
+
+  #paths(from: string, to: string): string[] {
+    const text = this.#target.git('diff-tree', '-r', '--no-renames', '--name-only', from, to);
+    return text === '' ? [] : text.split('\n');
+  }
+
+  #once<T>(key: string, ask: () => T): T {
+    if (!this.#known.has(key)) this.#known.set(key, ask());
+    return this.#known.get(key) as T;
+  }
 }
 
-/** Every move of `main`, from and to, as the reflog has them. */
-function moves(repository: TestRepository): [string, string][] {
-  const file = join(repository.git('rev-parse', '--absolute-git-dir'), 'logs/refs/heads/main');
-  // The first move makes the file.
-  return (existsSync(file) ? readFileSync(file, 'utf8') : '')
-    .trim()
-    .split('\n')
-    .map((line): [string, string] => [line.slice(0, 40), line.slice(41, 81)])
-    .filter(([from]) => !/^0*$/.test(from));
+function ofEnded(entry: EntryRecord): string[] {
+  const found: string[] = [];
+  if (entry.ended_at !== null && entry.state !== 'landed' && entry.reason === null) {
+    found.push(`I11: ${entry.id} ended as ${entry.state} without a reason`);
+  }
+  if (entry.tries > 0 && entry.reason !== 'conflict' && entry.reason !== 'red-check') {
+    found.push(`I8: ${entry.id} has a try for ${entry.reason}`);
+  }
+  return found;
 }
 
-function isAncestor(repository: TestRepository, ancestor: string, commit: string): boolean {
-  return repository.tryGit('merge-base', '--is-ancestor', ancestor, commit).exitCode === 0;
+/** Each entry brings its branch once at most; one that ended otherwise has brought nothing, one that is open may have. */
+function ofRepeated(history: readonly HistoryCommit[], entries: readonly EntryRecord[]): string[] {
+  const landings = history.filter(({ subject }) => isLanding(subject));
+  return [...Map.groupBy(landings, ({ subject }) => subject)].flatMap(([subject, commits]) => {
+    const branch = /\((.*)\)$/.exec(subject)?.[1];
+    const allowed = entries.filter(
+      (entry) => entry.branch === branch && (entry.state === 'landed' || entry.ended_at === null),
+    ).length;
+    if (commits.length <= allowed) return [];
+    return [`I4: ${branch} is on main ${commits.length} times, for ${allowed} entries`];
+  });
 }
 
-function paths(repository: TestRepository, from: string, to: string): string[] {
-  const text = repository.git('diff-tree', '-r', '--no-renames', '--name-only', from, to);
-  return text === '' ? [] : text.split('\n');
+function isLanding(subject: string): boolean {
+  return subject.startsWith("Merge '");
 }

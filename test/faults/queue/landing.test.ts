@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { MIGRATIONS } from '../../../sidecar/platform/migrations.ts';
-import { Store } from '../../../sidecar/platform/store.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { LandingStep } from '../../../sidecar/queue/context.ts';
-import { allEntries, type LandingScene, leftBehind, violations } from '../../support/landing-invariants.ts';
+import { bundleChild } from '../../support/child-bundle.ts';
+import { LandingInvariants } from '../../support/landing-invariants.ts';
 import { openQueue } from '../../support/open-queue.ts';
 import { TestRepository } from '../../support/repository.ts';
 import type { LandingChildOrder } from './landing-child.ts';
@@ -30,10 +29,20 @@ type SceneName = keyof typeof SCENES;
 
 const DIRTY = ' M mine\n?? untracked';
 
-interface Scene extends LandingScene {
+interface Scene {
+  demo: TestRepository;
+  /** Where `main` lands: the repository itself, or its remote. */
+  target: TestRepository;
+  checked: string;
+  invariants: LandingInvariants;
   order: Omit<LandingChildOrder, 'dieAt' | 'time' | 'how'>;
-  heads: string[];
 }
+
+let program: Awaited<ReturnType<typeof bundleChild>>;
+beforeAll(async () => {
+  program = await bundleChild(join(import.meta.dirname, 'landing-child.ts'));
+});
+afterAll(() => program.remove());
 
 /** Two sessions, one of them not committed, and a person who works in the folder that they started from. */
 function scene(name: SceneName): Scene {
@@ -41,7 +50,6 @@ function scene(name: SceneName): Scene {
   onTestFinished(() => demo[Symbol.dispose]());
   const to = name === 'on a remote' ? 'remote' : 'local';
   const target = to === 'remote' ? demo.withRemote() : demo;
-  target.config('core.logAllRefUpdates', 'always');
   if (name === 'on a base that is checked out nowhere') demo.branch('elsewhere');
   const home = join(demo.root, 'fairlead');
   const open = openQueue({ home, environment: demo.environment });
@@ -67,26 +75,15 @@ function scene(name: SceneName): Scene {
   const checked = join(demo.root, 'checked');
   const check = `git rev-parse HEAD^{tree} >> '${checked}'`;
   const land = ['first', 'second'].map((session) => ({ session, check, to }) as const);
-  return {
-    demo,
-    home,
-    target,
-    checked,
-    isRewound: false,
-    heads: [],
-    order: { home, environment: demo.environment, land },
-  };
+  const invariants = new LandingInvariants({ demo, target, home, checked });
+  return { demo, target, checked, invariants, order: { home, environment: demo.environment, land } };
 }
 
 function runChild(order: LandingChildOrder): Promise<{ signal: NodeJS.Signals | null; stderr: string }> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'landing-child.ts'), JSON.stringify(order)],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { PATH: process.env.PATH },
-    },
-  );
+  const child = spawn(process.execPath, [program.file, JSON.stringify(order)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH },
+  });
   let stderr = '';
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
@@ -97,18 +94,9 @@ function runChild(order: LandingChildOrder): Promise<{ signal: NodeJS.Signals | 
   });
 }
 
-function withStore<T>(set: Scene, look: (store: Store) => T): T {
-  const store = Store.open(join(set.home, 'state.db'), MIGRATIONS);
-  try {
-    return look(store);
-  } finally {
-    store.close();
-  }
-}
-
 /** Another sidecar takes over and brings everything to its end. */
 async function recover(set: Scene): Promise<void> {
-  const open = openQueue({ home: set.home, environment: set.order.environment });
+  const open = openQueue(set.order);
   open.queue.tick();
   for (const request of set.order.land) {
     if (open.entries.lastOf(request.session) === undefined) {
@@ -122,18 +110,16 @@ async function recover(set: Scene): Promise<void> {
 
 /** Both have landed, once; nothing is left; the person's work is as it was, and what they do next reverts nothing. */
 function expectSound(set: Scene): void {
-  const { demo, target } = set;
-  withStore(set, (store) => {
-    expect(violations(set, store)).toEqual([]);
-    expect(leftBehind(set, store)).toEqual([]);
-    expect(allEntries(store).map(({ session, state, tries }) => [session, state, tries])).toEqual([
-      ['first', 'landed', 0],
-      ['second', 'landed', 0],
-    ]);
-    const told = store.all("SELECT session FROM event WHERE entry = 'landed' ORDER BY seq");
-    // A crash between the store and the telling may swallow one; none is told twice.
-    expect(new Set(told.map(({ session }) => session)).size).toBe(told.length);
-  });
+  const { demo, target, invariants } = set;
+  expect(invariants.violations()).toEqual([]);
+  expect(invariants.leftBehind()).toEqual([]);
+  expect(invariants.entries().map(({ session, state, tries }) => [session, state, tries])).toEqual([
+    ['first', 'landed', 0],
+    ['second', 'landed', 0],
+  ]);
+  const told = invariants.read((store) => store.all("SELECT session FROM event WHERE entry = 'landed'"));
+  // A crash between the store and the telling may swallow one; none is told twice.
+  expect(new Set(told.map(({ session }) => session)).size).toBe(told.length);
   const subjects = ["Merge 'second' (fairlead/second)", "Merge 'first' (fairlead/first)", 'Start'];
   expect(target.log('main')).toEqual(subjects);
   expect(target.show('main', 'shared')).toBe('1\nb\nc\nd\n2\n');
@@ -165,7 +151,7 @@ describe.each(Object.entries(SCENES))('a landing %s', (name, steps) => {
     const set = scene(name as SceneName);
     const died = await runChild({ ...set.order, dieAt, time: 1, how: 'alone' });
     expect(died).toEqual({ signal: 'SIGKILL', stderr: '' });
-    withStore(set, (store) => expect(violations(set, store)).toEqual([]));
+    expect(set.invariants.violations()).toEqual([]);
     await recover(set);
     expectSound(set);
   });
@@ -195,12 +181,7 @@ describe('a sidecar killed in the middle of a check', () => {
     set.order.land = set.order.land.map((request) => ({ ...request, check }));
     const died = await runChild({ ...set.order, dieAt: undefined, time: 1, how: 'alone' });
     expect(died.signal).toBe('SIGKILL');
-    await expect
-      .poll(
-        () => withStore(set, (store) => leftBehind(set, store)).filter((each) => each.startsWith('process')),
-        { timeout: 10_000 },
-      )
-      .toEqual([]);
+    await expect.poll(() => set.invariants.processes(), { timeout: 10_000 }).toEqual([]);
     await recover(set);
     expectSound(set);
   });

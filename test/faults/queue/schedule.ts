@@ -2,10 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MIGRATIONS } from '../../../sidecar/platform/migrations.ts';
-import { Store } from '../../../sidecar/platform/store.ts';
 import type { LandingStep } from '../../../sidecar/queue/context.ts';
-import { allEntries, type LandingScene, leftBehind, violations } from '../../support/landing-invariants.ts';
+import { LandingInvariants } from '../../support/landing-invariants.ts';
 import { openQueue } from '../../support/open-queue.ts';
 import { TestRepository } from '../../support/repository.ts';
 import { Random } from './random.ts';
@@ -41,7 +39,12 @@ export class Schedule {
   /** What was done, to read when something is wrong. */
   readonly done: string[] = [];
   readonly #random: Random;
-  readonly #scene: LandingScene;
+  readonly #demo: TestRepository;
+  readonly #target: TestRepository;
+  readonly #home: string;
+  readonly #invariants: LandingInvariants;
+  /** The program that runs the queue. */
+  readonly #program: string;
   readonly #to: 'local' | 'remote';
   readonly #check: string | null;
   readonly #authors: Author[];
@@ -51,16 +54,19 @@ export class Schedule {
   #child: QueueProcess;
   #counter = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, program: string) {
+    this.#program = program;
     const random = new Random(seed);
     this.#random = random;
     const demo = TestRepository.with({ mine: '1\n', shared: 'a\nb\nc\nd\ne\nf\n', base: 'b\n' });
     this.#to = random.pick(['local', 'remote']);
     const target = this.#to === 'remote' ? demo.withRemote() : demo;
-    target.config('core.logAllRefUpdates', 'always');
     const home = join(demo.root, 'fairlead');
     const checked = join(demo.root, 'checked');
-    this.#scene = { demo, home, target, checked, isRewound: false };
+    this.#demo = demo;
+    this.#target = target;
+    this.#home = home;
+    this.#invariants = new LandingInvariants({ demo, target, home, checked });
     this.#check = random.chance(0.5)
       ? `git rev-parse HEAD^{tree} >> '${checked}'; ! ls */red 2>/dev/null`
       : null;
@@ -83,14 +89,14 @@ export class Schedule {
     for (let at = 0; at < steps; at += 1) {
       await this.#act();
       await sleep(this.#random.below(60));
-      this.#expect(this.#violations());
+      this.#expect(this.#invariants.violations());
     }
     await this.#settle();
   }
 
   async dispose(): Promise<void> {
     await this.#child.kill();
-    this.#scene.demo[Symbol.dispose]();
+    this.#demo[Symbol.dispose]();
   }
 
   async #act(): Promise<void> {
@@ -98,13 +104,12 @@ export class Schedule {
     const author = this.#authors[random.below(this.#authors.length)];
     if (author === undefined) return;
     const acts: [number, () => Promise<void> | void][] = [
-      [5, () => this.#land(author)],
-      [1, () => this.#tell({ do: 'cancel', session: author.id })],
+      [6, () => this.#land(author)],
+      [1, () => this.#cancel(author)],
       [3, () => this.#write(author)],
-      [1, () => this.#turn(author, !this.#inTurn.has(author.id))],
+      [2, () => this.#turn(author, !this.#inTurn.has(author.id))],
       [2, () => this.#foreignMove()],
-      [2, () => this.#kill()],
-      [2, () => this.#tell({ do: 'die-at', step: random.pick(STEPS) })],
+      [1, () => this.#kill()],
       [1, () => this.#tell({ do: 'pass', ms: random.pick([1_000, 20_000, 700_000]) })],
       [1, () => this.#tell({ do: 'jump', ms: random.pick([-86_400_000, -10_000, 3_600_000]) })],
       [1, () => this.#tell({ do: 'tick' })],
@@ -118,9 +123,18 @@ export class Schedule {
     }
   }
 
+  /** Lands, and often enough dies in the middle of it or thinks better of it. */
   async #land(author: Author): Promise<void> {
     const { id, method } = author;
+    const random = this.#random;
+    if (random.chance(0.5)) await this.#tell({ do: 'die-at', step: random.pick(STEPS) });
     await this.#tell({ do: 'land', session: id, to: this.#to, method, check: this.#check });
+    await sleep(random.below(300));
+    if (random.chance(0.2)) await this.#cancel(author);
+  }
+
+  async #cancel(author: Author): Promise<void> {
+    await this.#tell({ do: 'cancel', session: author.id });
   }
 
   /** Files that only this author has, the one that all share, or one that the check does not like. */
@@ -156,7 +170,7 @@ export class Schedule {
 
   /** The base moves by another hand: a push from a second clone, or a commit in the person's folder. */
   #foreignMove(): void {
-    const { demo, target } = this.#scene;
+    const demo = this.#demo;
     this.#counter += 1;
     const path = `foreign-${this.#counter}`;
     if (this.#to === 'remote') {
@@ -177,7 +191,6 @@ export class Schedule {
       demo.tryGit('rm', '--quiet', '--cached', '--', path);
       demo.write({ [path]: null });
     }
-    if (target !== demo) throw new Error('local lands in the folder');
   }
 
   async #kill(): Promise<void> {
@@ -188,7 +201,7 @@ export class Schedule {
 
   /** An edit of the person in a file that others change too; the next one takes it back. */
   #obstruct(): void {
-    const { demo } = this.#scene;
+    const demo = this.#demo;
     const isDirty = demo.git('diff', '--name-only', '--', 'shared') !== '';
     if (isDirty) demo.tryGit('checkout', '--quiet', '--', 'shared');
     else demo.write({ shared: 'of the person\n' });
@@ -197,17 +210,17 @@ export class Schedule {
 
   /** Somebody takes commits off the remote's base. */
   #rewind(): void {
-    const { target } = this.#scene;
+    const target = this.#target;
     if (this.#to === 'local') return;
     if (target.tryGit('update-ref', 'refs/heads/main', 'main~1').exitCode !== 0) return;
-    this.#scene.isRewound = true;
+    this.#invariants.isRewound = true;
     this.#foreign = [];
     this.done.push('rewind');
   }
 
   /** Everything in the way goes away; then every entry must end, and nothing be left. */
   async #settle(): Promise<void> {
-    const { demo } = this.#scene;
+    const demo = this.#demo;
     this.done.push('settle');
     await this.#child.kill();
     this.#inTurn.clear();
@@ -222,23 +235,24 @@ export class Schedule {
       if (round % 10 === 9) await this.#tell({ do: 'pass', ms: 700_000 });
     }
     await this.#child.end();
-    this.#expect([...this.#violations(), ...this.#withStore((store) => leftBehind(this.#scene, store))]);
+    this.#expect([...this.#invariants.violations(), ...this.#invariants.leftBehind()]);
     this.#expect(this.#lost());
   }
 
   /** Work of the person or of authors that is not where it was left. */
   #lost(): string[] {
-    const { demo, target } = this.#scene;
+    const demo = this.#demo;
+    const target = this.#target;
     const lost: string[] = [];
     if (demo.status() !== ' M mine\n?? untracked') lost.push(`I14: the person's folder: ${demo.status()}`);
     for (const commit of this.#foreign) {
       if (target.tryGit('merge-base', '--is-ancestor', commit, 'main').exitCode !== 0)
         lost.push(`I3: ${commit} is lost`);
     }
-    const entries = this.#withStore(allEntries);
+    const entries = this.#invariants.entries();
     for (const author of this.#authors) {
       const last = entries.filter(({ session, state }) => session === author.id && state === 'landed').at(-1);
-      if (last?.head == null || this.#scene.isRewound) continue;
+      if (last?.head == null || this.#invariants.isRewound) continue;
       const folder = (commit: string, repository: TestRepository) =>
         repository.tryGit('rev-parse', '--verify', '--quiet', `${commit}:${author.id}`).stdout.trim();
       if (folder('main', target) !== folder(last.head, demo))
@@ -251,34 +265,23 @@ export class Schedule {
     return lost;
   }
 
-  #violations(): string[] {
-    return this.#withStore((store) => violations(this.#scene, store));
-  }
-
   #expect(found: string[]): void {
     if (found.length > 0) throw new Error(`${found.join('\n')}\n${this.#story()}`);
   }
 
   #story(): string {
-    const entries = this.#withStore(allEntries).map(
-      ({ id, session, state, reason, message }) =>
-        `${id} ${session} ${state} ${reason ?? ''} ${message ?? ''}`,
-    );
+    const entries = this.#invariants
+      .entries()
+      .map(
+        ({ id, session, state, reason, message }) =>
+          `${id} ${session} ${state} ${reason ?? ''} ${message ?? ''}`,
+      );
     return [...this.done, ...entries, this.#child.stderr].join('\n');
   }
 
-  #withStore<T>(look: (store: Store) => T): T {
-    const store = Store.open(join(this.#scene.home, 'state.db'), MIGRATIONS);
-    try {
-      return look(store);
-    } finally {
-      store.close();
-    }
-  }
-
   #start(): QueueProcess {
-    const { home, demo } = this.#scene;
-    return new QueueProcess({ home, environment: demo.environment, inTurn: [...this.#inTurn] });
+    const order = { home: this.#home, environment: this.#demo.environment, inTurn: [...this.#inTurn] };
+    return new QueueProcess(this.#program, order);
   }
 
   /** Tells the queue; one that has died is started again, and was not told. */
@@ -299,9 +302,8 @@ class QueueProcess {
   readonly #ended: Promise<void>;
   readonly #waiting: ((answer: Answer | undefined) => void)[] = [];
 
-  constructor(order: ScheduleChildOrder) {
-    const file = join(import.meta.dirname, 'schedule-child.ts');
-    const child = spawn(process.execPath, [file, JSON.stringify(order)], {
+  constructor(program: string, order: ScheduleChildOrder) {
+    const child = spawn(process.execPath, [program, JSON.stringify(order)], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH },
     });

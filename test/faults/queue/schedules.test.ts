@@ -1,15 +1,23 @@
-import { expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundleChild } from '../../support/child-bundle.ts';
 import { Schedule } from './schedule.ts';
 
 /** More with `FAIRLEAD_FAULT_RUNS=1000`; one of them again with `FAIRLEAD_FAULT_SEED=<seed> FAIRLEAD_FAULT_RUNS=1`. */
 const RUNS = Number(process.env.FAIRLEAD_FAULT_RUNS ?? 30);
 const FIRST_SEED = Number(process.env.FAIRLEAD_FAULT_SEED ?? 1);
-const STEPS = 12;
+const STEPS = 10;
+
+let child: Awaited<ReturnType<typeof bundleChild>>;
+beforeAll(async () => {
+  child = await bundleChild(join(import.meta.dirname, 'schedule-child.ts'));
+});
+afterAll(() => child.remove());
 
 it.each(Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at))(
   'whatever happens in schedule %i, every invariant holds after every step',
   async (seed) => {
-    const schedule = new Schedule(seed);
+    const schedule = new Schedule(seed, child.file);
     try {
       await schedule.run(STEPS);
       expect(schedule.done.length).toBeGreaterThan(STEPS);
