@@ -3,14 +3,15 @@ import { discardWorktree } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { gitOf, type SessionContext } from './context.ts';
-import { type Creation, makeWorktree, type NewSessionRequest, planSession } from './creation.ts';
 import type { FleetView } from './fleet-view.ts';
 import { launchAgent, type PlacedSession } from './launching.ts';
 import type { Observation } from './observation.ts';
+import { type NewSessionRequest, planSession, type SessionPlan } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
+import { makeWorktree } from './worktree-making.ts';
 
 export interface FleetParts {
   context: SessionContext;
@@ -35,9 +36,12 @@ export class Starter {
    * Makes branch and worktree and starts the agent. When that fails, nothing of it is left.
    * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`
    */
-  async create(request: NewSessionRequest, environment: Readonly<Record<string, string>>): Promise<Creation> {
+  async create(
+    request: NewSessionRequest,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<SessionPlan> {
     const { context, observation, view, serial } = this.#parts;
-    const made = await serial.run('plan', () => planSession(context, request, environment));
+    const made = await planSession(context, request, environment, serial);
     const { id, title } = made.record;
     context.step?.('session-planned');
     try {

@@ -1,23 +1,27 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { realpathSync } from 'node:fs';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
-import { bringChanges, copyFiles } from '../environments/copies.ts';
-import { findBase } from '../git/base.ts';
+import { type Base, findBase } from '../git/base.ts';
 import { readIdentity } from '../git/identity.ts';
 import { branchExists, listRefs, requireBranchName } from '../git/refs.ts';
 import { openRepository, type Repository, requireCommit } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { requireGit, SESSIONS_NEED_GIT } from '../git/version.ts';
-import { addWorktree, discardWorktree, registrationOf } from '../git/worktrees.ts';
+import type { Config } from '../platform/config.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { PermissionMode } from '../protocol/session.ts';
 import { notesOn, notesWithin } from './base-notes.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import { agentProgram } from './launching.ts';
 import { freeName, slugOf, titleFrom, titleOf } from './naming.ts';
-import type { SessionRecord } from './record.ts';
-import { keepOutOfStatus, worktreeFolder } from './worktree-place.ts';
-import { writeError } from './write-error.ts';
+import type { RepositoryRecord, SessionRecord } from './record.ts';
+import type { Serial } from './serial.ts';
+import { worktreeFolder } from './worktree-place.ts';
+
+/** How long the remote of a base may take to answer, in milliseconds. */
+const FETCH_WITHIN_MS = 30_000;
+
+/** Goes before the slug of a branch, unless the configuration has another. */
+const DEFAULT_PREFIX = 'fairlead/';
 
 /** What a client asks for; see the `session/new` request. */
 export interface NewSessionRequest {
@@ -33,7 +37,7 @@ export interface NewSessionRequest {
   bringChanges: boolean;
 }
 
-export interface Creation {
+export interface SessionPlan {
   record: SessionRecord;
   repository: Repository;
   /** Uncommitted changes of the main checkout that the session will not see. */
@@ -52,7 +56,8 @@ export async function planSession(
   context: SessionContext,
   request: NewSessionRequest,
   environment: Readonly<Record<string, string>>,
-): Promise<Creation> {
+  serial: Serial,
+): Promise<SessionPlan> {
   const { table, ids, clock } = context;
   refuseTakenKey(context, request.key);
   refuseUnknownAgent(request.agent);
@@ -67,139 +72,123 @@ export async function planSession(
     (within === undefined ? repository.topLevel : table.repository(within.repository).main);
   const config = context.configFor(main);
   if (request.start) agentProgram(config.agent.command, environment);
-  const prefix = config.branch.prefix ?? 'fairlead/';
+  const prefix = config.branch.prefix ?? DEFAULT_PREFIX;
   const title = titleFrom(request.title) ?? titleOf(request.prompt);
   await requirePrefix(repository, prefix, slugOf(title));
-  const base = await findBase(repository, request.base ?? within?.base, { timeoutMs: 30_000 });
-  const id = ids.short(6);
+  const base = await findBase(repository, request.base ?? within?.base, { timeoutMs: FETCH_WITHIN_MS });
+  const uncommitted = await uncommittedIn(repository);
   const known = table.repositoryOf(repository.commonDir, main, ids.short(8), clock.now());
-  const planned = new Set(
-    table
-      .list({ archived: false })
-      .filter(({ repository: other }) => other === known.id)
-      .map(({ branch }) => branch),
-  );
-  const slug = await freeName(
-    slugOf(title),
-    async (name) => planned.has(prefix + name) || (await isBranchTaken(repository, prefix + name)),
-    ids,
-  );
-  const uncommitted =
-    repository.mainCheckout === undefined
-      ? 0
-      : changedPaths(await readStatus(repository.git.in(repository.mainCheckout))).length;
-  const now = clock.now();
-  const record = table.transaction(() => {
-    const made: SessionRecord = {
-      id,
-      key: request.key ?? null,
+  // Names are given one after the other; the network was asked before, and holds up no other session.
+  const record = await serial.run(`names in ${known.id}`, async () => {
+    const slug = await freeSlug(context, repository, known, prefix, slugOf(title));
+    return insertSession(context, request, {
       title,
-      repository: known.id,
-      branch: prefix + slug,
-      base: base.branch,
-      base_commit: base.commit,
-      remote: base.upstream?.remote ?? null,
-      worktree: worktreeFolder(context, known, repository, config.worktree.place ?? 'home', slug, id),
-      git_dir: null,
-      folder: repository.prefix,
-      agent: request.agent ?? CLAUDE_CODE.id,
-      model: request.model ?? config.agent.model ?? null,
-      mode: request.mode ?? config.agent.mode ?? null,
+      slug,
+      repository,
+      known,
+      config,
+      base,
       environment: table.keepEnvironment(environment),
-      bring_changes: request.bringChanges,
-      terminal: null,
-      shell: null,
-      agent_fact: 'idle',
-      landing: 'none',
-      life: 'starting',
-      reason: null,
-      demand: null,
-      outcome: null,
-      since: now,
-      unread: false,
-      parent: null,
-      fork_turn: null,
-      created_at: now,
-      changed_at: now,
-      archived_at: null,
-    };
-    table.insert(made);
-    if (request.prompt !== undefined) {
-      table.addPrompt({
-        id: ids.uuid(),
-        session: id,
-        text: request.prompt,
-        state: 'waiting',
-        via: 'launch',
-        tries: 0,
-        created_at: now,
-        sent_at: null,
-        confirmed_at: null,
-      });
-    }
-    return made;
+    });
   });
   return {
     record,
     repository,
     leftBehind: request.bringChanges ? 0 : uncommitted,
-    notes: [...notesOn(base, now), ...(request.base === undefined ? notesWithin(within) : [])],
+    notes: [...notesOn(base, clock.now()), ...(request.base === undefined ? notesWithin(within) : [])],
   };
 }
 
-/**
- * Makes the worktree that was planned. After a crash it is called `again`: what was half made is cleared first. A
- * worktree in which an agent may already have worked is never made anew.
- * @throws FairleadError `worktree.failed`, `disk.full`, `branch.taken`: nothing half-made is left
- */
-export async function makeWorktree(
-  context: SessionContext,
-  record: SessionRecord,
-  repository: Repository,
-  again: boolean,
-): Promise<SessionRecord> {
-  if (record.git_dir !== null) return record;
-  if (again) await clearHalfMade(repository, record);
-  const config = context.configFor(context.table.repository(record.repository).main);
-  try {
-    keepOutOfStatus(repository, record.worktree);
-  } catch (error) {
-    throw await writeError(error, record, repository);
-  }
-  const worktree = await addWorktree(repository, {
-    folder: record.worktree,
-    branch: record.branch,
-    from: record.base_commit,
-    lockReason: `Fairlead session ${record.id}`,
-  }).catch(async (error: unknown) => {
-    throw await writeError(error, record, repository);
-  });
-  context.step?.('worktree-made');
-  try {
-    if (repository.mainCheckout !== undefined) {
-      await copyFiles(repository, worktree.folder, config.worktree.copy);
-    }
-    if (record.bring_changes) await bringChanges(repository, worktree.folder);
-  } catch (error) {
-    await discardWorktree(repository, { ...worktree });
-    throw await writeError(error, record, repository);
-  }
-  const folder = existsSync(join(worktree.folder, record.folder)) ? record.folder : '';
-  // The last effect: before it the worktree counts as half-made and is made again.
-  const patch = { git_dir: worktree.gitDir, worktree: worktree.folder, folder };
-  context.table.update(record.id, patch);
-  return { ...record, ...patch };
+interface Decided {
+  title: string;
+  slug: string;
+  repository: Repository;
+  known: RepositoryRecord;
+  config: Config;
+  base: Base;
+  /** Id of the kept variables. */
+  environment: string;
 }
 
-/** A crash may have left a branch at the base, a folder, a registration. None of it holds work yet. */
-async function clearHalfMade(repository: Repository, record: SessionRecord): Promise<void> {
-  const ours = registrationOf(repository.commonDir, record.worktree) !== undefined;
-  if (!ours && !(await branchExists(repository.git, record.branch))) return;
-  await discardWorktree(repository, {
-    folder: record.worktree,
-    branch: record.branch,
-    commit: record.base_commit,
+/** Stores the session and its first prompt together. */
+function insertSession(context: SessionContext, request: NewSessionRequest, decided: Decided): SessionRecord {
+  const { table, ids, clock } = context;
+  const { title, slug, repository, known, config, base } = decided;
+  const id = ids.short(6);
+  const now = clock.now();
+  const record: SessionRecord = {
+    id,
+    key: request.key ?? null,
+    title,
+    repository: known.id,
+    branch: (config.branch.prefix ?? DEFAULT_PREFIX) + slug,
+    base: base.branch,
+    base_commit: base.commit,
+    remote: base.upstream?.remote ?? null,
+    worktree: worktreeFolder(context, known, repository, config.worktree.place ?? 'home', slug, id),
+    git_dir: null,
+    folder: repository.prefix,
+    agent: request.agent ?? CLAUDE_CODE.id,
+    model: request.model ?? config.agent.model ?? null,
+    mode: request.mode ?? config.agent.mode ?? null,
+    environment: decided.environment,
+    bring_changes: request.bringChanges,
+    terminal: null,
+    shell: null,
+    agent_fact: 'idle',
+    landing: 'none',
+    life: 'starting',
+    reason: null,
+    demand: null,
+    outcome: null,
+    since: now,
+    unread: false,
+    parent: null,
+    fork_turn: null,
+    created_at: now,
+    changed_at: now,
+    archived_at: null,
+  };
+  table.transaction(() => {
+    table.insert(record);
+    if (request.prompt === undefined) return;
+    table.addPrompt({
+      id: ids.uuid(),
+      session: id,
+      text: request.prompt,
+      state: 'waiting',
+      via: 'launch',
+      tries: 0,
+      created_at: now,
+      sent_at: null,
+      confirmed_at: null,
+    });
   });
+  return record;
+}
+
+function freeSlug(
+  context: SessionContext,
+  repository: Repository,
+  known: RepositoryRecord,
+  prefix: string,
+  slug: string,
+): Promise<string> {
+  const planned = new Set(
+    context.table
+      .list({ archived: false })
+      .filter((other) => other.repository === known.id)
+      .map(({ branch }) => branch),
+  );
+  const isTaken = async (name: string) =>
+    planned.has(prefix + name) || (await isBranchTaken(repository, prefix + name));
+  return freeName(slug, isTaken, context.ids);
+}
+
+/** Changes of the main checkout that no commit has. */
+async function uncommittedIn(repository: Repository): Promise<number> {
+  if (repository.mainCheckout === undefined) return 0;
+  return changedPaths(await readStatus(repository.git.in(repository.mainCheckout))).length;
 }
 
 function refuseTakenKey(context: SessionContext, key: string | undefined): void {
