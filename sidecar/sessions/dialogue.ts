@@ -2,7 +2,7 @@ import { sleep } from '../platform/clock.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Pane } from '../protocol/protocol.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
-import type { DisplayState } from '../protocol/session.ts';
+import type { Session } from '../protocol/session.ts';
 import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
 import { launchShell } from './launching.ts';
 import type { SessionRecord } from './record.ts';
@@ -81,10 +81,10 @@ export class Dialogue {
     const { context, view, serial } = this.#parts;
     const record = view.living(name);
     if (record.demand?.kind === 'trust') return this.#starter.trust.answer(record, answer);
-    await serial.run(`answer ${record.id}`, () =>
-      giveAnswer(this.#keyboard, context.table.get(record.id), answer),
-    );
-    return this.#leaves(record.id, 'needs-you');
+    await serial.run(`answer ${record.id}`, async () => {
+      await giveAnswer(this.#keyboard, record, answer, () => context.table.get(record.id));
+      await this.#leaves(view.of(record));
+    });
   }
 
   /**
@@ -95,19 +95,20 @@ export class Dialogue {
     const { terminals, view } = this.#parts;
     const { id, terminal } = view.living(name);
     if (terminal === null || terminals.terminal(terminal).kind !== 'known') throw notRunning(id);
-    const { state, facts, reason } = view.show(id);
-    const asks = reason !== null && IN_TURN.includes(reason.kind);
-    if (facts.agent !== 'working' && !asks) return;
+    const before = view.show(id);
+    const asks = before.reason !== null && IN_TURN.includes(before.reason.kind);
+    if (before.facts.agent !== 'working' && !asks) return;
     await interruptTurn(this.#keyboard, terminal);
-    await this.#leaves(id, state);
+    await this.#leaves(before);
   }
 
   /** Gives the signals of the agent a moment, so that what is answered is the state after. */
-  async #leaves(id: string, state: DisplayState): Promise<void> {
+  async #leaves({ id, state, since }: Session): Promise<void> {
     const { observation, view } = this.#parts;
     for (let waited = 0; waited < SIGNALS_WITHIN_MS; waited += 100) {
       await observation.look(id);
-      if (view.show(id).state !== state) return;
+      const now = view.show(id);
+      if (now.state !== state || now.since !== since) return;
       await sleep(100);
     }
   }

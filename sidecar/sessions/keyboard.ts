@@ -35,24 +35,24 @@ export class Keyboard {
   }
 
   /**
-   * Answers the dialog on the screen, which may still be about to be drawn. False when none comes, or when it has no
-   * such answer: nothing is pressed then, unless the dialog changed meanwhile.
+   * Answers the dialog on the screen, which may still be about to be drawn. False when none comes, when it has no such
+   * answer, or when it is no longer `asked`: nothing is pressed then, unless the dialog changed meanwhile.
    */
   async answer(
     terminal: string,
     answer: Answer,
-    input: unknown,
-    withinMs = DRAWN_WITHIN_MS,
+    question: { input: unknown; asked: () => boolean; withinMs?: number },
   ): Promise<boolean> {
-    for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+    for (let waited = 0; question.asked(); waited += LOOK_EVERY_MS) {
       const screen = await this.screen(terminal);
       if (dialogOptions(screen).length > 0) {
-        const steps = answerSteps(screen, answer, input);
-        return steps !== undefined && (await this.press(terminal, steps));
+        const steps = answerSteps(screen, answer, question.input);
+        return steps !== undefined && question.asked() && (await this.press(terminal, steps));
       }
-      if (waited >= withinMs) return false;
+      if (waited >= (question.withinMs ?? DRAWN_WITHIN_MS)) break;
       await sleep(LOOK_EVERY_MS);
     }
+    return false;
   }
 
   /** A redraw may be under way: the text may come within a second. */
@@ -65,25 +65,42 @@ export class Keyboard {
   }
 }
 
+/** How much the time may still change at which a need began, in milliseconds: several signals tell of it. */
+const SAME_NEED_MS = 1_000;
+
 /**
- * Answers the dialog that an agent shows.
- * @throws FairleadError `answer.nothing-to-answer` when it shows none, or none that this answers
+ * Answers what the agent asked when the person gave this answer, and nothing that it asks since.
+ * @param now the session as it is at the moment
+ * @throws FairleadError `answer.nothing-to-answer` when it asks nothing, something else, or has no such answer
  */
-export async function giveAnswer(keyboard: Keyboard, record: SessionRecord, answer: string): Promise<void> {
-  const { id, terminal, reason } = record;
-  if (
-    terminal === null ||
-    record.agent_fact !== 'needs-you' ||
-    reason === null ||
-    record.life === 'sleeping'
-  ) {
+export async function giveAnswer(
+  keyboard: Keyboard,
+  seen: SessionRecord,
+  answer: string,
+  now: () => SessionRecord,
+): Promise<void> {
+  const { id, terminal, reason } = seen;
+  if (terminal === null || seen.agent_fact !== 'needs-you' || reason === null || seen.life === 'sleeping') {
     throw new FairleadError('answer.nothing-to-answer', `${id} asks nothing.`, {
       hint: `See what it does: fairlead show ${id}`,
     });
   }
-  if (!(await keyboard.answer(terminal, answerOf(answer), reason.input))) {
-    throw notAnswered(id, answer, reason);
-  }
+  const asked = () => isSameNeed(seen, now());
+  if (await keyboard.answer(terminal, answerOf(answer), { input: now().reason?.input, asked })) return;
+  if (asked()) throw notAnswered(id, answer, reason);
+  throw new FairleadError('answer.nothing-to-answer', `${id} does not ask this any more.`, {
+    hint: `See what it does: fairlead show ${id}`,
+  });
+}
+
+function isSameNeed(one: SessionRecord, other: SessionRecord): boolean {
+  return (
+    other.agent_fact === 'needs-you' &&
+    other.terminal === one.terminal &&
+    other.reason?.kind === one.reason?.kind &&
+    other.reason?.message === one.reason?.message &&
+    Math.abs(other.since - one.since) < SAME_NEED_MS
+  );
 }
 
 export function notAnswered(id: string, answer: string, reason: Reason): FairleadError {

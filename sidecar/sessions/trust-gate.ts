@@ -104,7 +104,12 @@ export class TrustGate {
     await this.#serial.run(`answer ${question.terminal}`, async () => {
       // Somebody else may have answered meanwhile.
       if (!isOpen(question)) return;
-      if (!(await this.#keyboard.answer(question.terminal, answerOf(answer), null, DRAWN_WITHIN_MS))) {
+      const given = await this.#keyboard.answer(question.terminal, answerOf(answer), {
+        input: null,
+        asked: () => isOpen(question),
+        withinMs: DRAWN_WITHIN_MS,
+      });
+      if (!given && isOpen(question)) {
         throw notAnswered(record.id, answer, DEMAND);
       }
       for (let waited = 0; waited < NOTED_WITHIN_MS; waited += 100) {
