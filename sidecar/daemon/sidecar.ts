@@ -72,6 +72,7 @@ export class Sidecar {
   readonly #followers = new Set<Client>();
   readonly #onEnd: () => void;
   #ending = false;
+  #isServing = false;
 
   /** @throws FairleadError `store.damaged`, `store.newer`, `disk.full`, `home.read-only`, `node.missing` */
   static async open(options: SidecarOptions, platform: SidecarPlatform, onEnd: () => void): Promise<Sidecar> {
@@ -136,7 +137,8 @@ export class Sidecar {
       queueEntry: (session) => entries.openOf(session)?.id ?? null,
       changed: (session) => {
         for (const client of this.#followers) client.notify(SessionChanged, session);
-        this.#queue.tick();
+        // Before every session is known for what it is, nothing may be committed in its worktree.
+        if (this.#isServing) this.#queue.tick();
         this.#idle.look();
       },
     });
@@ -209,6 +211,7 @@ export class Sidecar {
   /** Takes up what was left, then listens: whoever connects sees the fleet as it is. */
   async serve(): Promise<void> {
     await this.#fleet.start();
+    this.#isServing = true;
     await this.#server.listen(this.#options.paths.sidecarSocket);
     this.#queue.tick();
     this.#idle.look();

@@ -48,7 +48,7 @@ export async function runCheck(
       ['worktree', 'add', '--quiet', '--detach', '--lock', '--reason', reason, '--', folder, check.commit],
       { config: { 'checkout.workers': '0' } },
     );
-    if (repository.mainCheckout !== undefined) await copyFiles(repository, folder, check.copy);
+    await copyFiles(repository, folder, check.copy);
     const output = openSync(log, 'w', 0o600);
     try {
       const end = await runGroup(check.command, {

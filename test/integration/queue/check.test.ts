@@ -159,6 +159,14 @@ describe('the check', () => {
     await queue.landed(session, { check: 'test "$MINE$CI" = yes1' });
   });
 
+  it('finds the local settings that a worktree gets too', async () => {
+    const demo = demoWith({ '.gitignore': '.env*\n' });
+    demo.write({ '.env.local': 'KEY=1\n' });
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Add', { files: { a: '1\n' } });
+    await queue.landed(session, { check: 'grep KEY=1 .env.local' });
+  });
+
   it('is taken from the settings when nobody names one', async () => {
     const demo = demoWith();
     const queue = TestQueue.open(demo, { config: { land: { check: 'test -e a' } } });
