@@ -63,7 +63,10 @@ export function paint(
   const buffer = buffers.active;
   if (modes.origin) parts.push(`${CSI}?6h`);
   const cursor = cursorText(core, buffer, size.cols, modes);
-  parts.push(cursor.before, charsets(core, modes), modeText(core, modes));
+  // A character set that only a restored cursor brings back has to come before the cursor is placed.
+  if (hasStrayCharset(core)) parts.push(charsets(core, modes), `${ESC}8`, cursor.before);
+  else parts.push(cursor.before, charsets(core, modes));
+  parts.push(modeText(core, modes));
   if (modes.title !== '') parts.push(`${ESC}]2;${modes.title}${ESC}\\`);
   for (const flags of modes.kittyFlags) parts.push(`${CSI}>${flags}u`);
   parts.push(cursor.after);
@@ -298,17 +301,20 @@ function savedCursor(core: Internals, buffer: CoreBuffer, modes: PaintedModes): 
   return `${CSI}${row + 1};${buffer.savedX + 1}H${penText(core, pen)}${charset[0]}${ESC}7${charset[1]}${CSI}0m`;
 }
 
-function charsets(core: Internals, modes: PaintedModes): string {
+/** Restoring a cursor can bring back a character set that is designated nowhere. */
+function hasStrayCharset(core: Internals): boolean {
   const { _charsets: sets, glevel, charset } = core._charsetService;
+  return charset !== sets[glevel] && core._bufferService.buffers.active.savedCharset === charset;
+}
+
+function charsets(core: Internals, modes: PaintedModes): string {
+  const { _charsets: sets, glevel } = core._charsetService;
   let text = '';
   for (const [level, introducer] of ['(', ')', '*', '+'].entries()) {
     const designator = modes.designatorOf(sets[level]);
     if (designator !== undefined) text += `${ESC}${introducer}${designator}`;
   }
   if (glevel > 0) text += ['', '\u000e', `${ESC}n`, `${ESC}o`][glevel] ?? '';
-  // Restoring a cursor brings back a character set that is designated nowhere.
-  if (charset !== sets[glevel] && core._bufferService.buffers.active.savedCharset === charset)
-    text += `${ESC}8`;
   return text;
 }
 

@@ -309,7 +309,7 @@ describe('the ptyhost as a daemon', () => {
       await until(() => expect(runs(pids[0] ?? 0)).toBe(false));
       expect(existsSync(home.paths.ptyhostSocket)).toBe(true);
     }
-  });
+  }, 120_000);
 
   it('keeps socket and folders to this user', async () => {
     const home = harness();
