@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** Tokens of one API request, by kind, as Anthropic bills them. All are counts. */
 export interface Usage {
   input: number;
@@ -102,61 +100,27 @@ export type TranscriptRow =
   | TurnEndRow
   | OtherRow;
 
-const text = z.string().nullish().catch(null);
-const count = z.number().nonnegative().catch(0).default(0);
-const Blocks = z
-  .union([z.string(), z.array(z.looseObject({ type: z.string() }))])
-  .catch([])
-  .default([]);
+/**
+ * A JSON object of unknown shape. Read by hand with the functions below rather than by a schema: a history has
+ * hundreds of thousands of lines, and a schema takes twice as long as parsing them.
+ */
+type Json = Readonly<Record<string, unknown>>;
 
-const RawUsage = z.looseObject({
-  input_tokens: count,
-  output_tokens: count,
-  cache_read_input_tokens: count,
-  cache_creation_input_tokens: count,
-  cache_creation: z
-    .looseObject({ ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count })
-    .nullish()
-    .catch(null),
-  server_tool_use: z.looseObject({ web_search_requests: count }).nullish().catch(null),
-  service_tier: text,
-  speed: text,
-  inference_geo: text,
-});
+function objectOf(value: unknown): Json | undefined {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : undefined;
+}
 
-const RawLine = z.looseObject({
-  type: z.string(),
-  subtype: text,
-  uuid: text,
-  parentUuid: text,
-  sessionId: text,
-  timestamp: text,
-  cwd: text,
-  gitBranch: text,
-  isSidechain: z.boolean().catch(false).default(false),
-  agentId: text,
-  isMeta: z.boolean().catch(false).default(false),
-  isApiErrorMessage: z.boolean().catch(false).default(false),
-  isCompactSummary: z.boolean().catch(false).default(false),
-  error: z.unknown().optional(),
-  promptId: text,
-  requestId: text,
-  requestSessionId: text,
-  durationMs: z.number().nullish().catch(null),
-  content: text,
-  totalCostUSD: z.number().nullish().catch(null),
-  message: z
-    .looseObject({
-      id: text,
-      model: text,
-      stop_reason: text,
-      content: Blocks,
-      usage: RawUsage.nullish().catch(null),
-    })
-    .nullish()
-    .catch(null),
-});
-type RawLine = z.infer<typeof RawLine>;
+function stringOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function countOf(value: unknown): number {
+  return Math.max(0, numberOf(value) ?? 0);
+}
 
 const INTERRUPT = /^\[Request interrupted by user( for tool use)?\]$/;
 
@@ -166,122 +130,122 @@ const INTERRUPT = /^\[Request interrupted by user( for tool use)?\]$/;
  * 2.1.197 and 2.1.332 wrote.
  */
 export function parseRow(line: string): TranscriptRow | undefined {
-  let json: unknown;
+  let parsed: unknown;
   try {
-    json = JSON.parse(line);
+    parsed = JSON.parse(line);
   } catch {
     return undefined;
   }
-  const parsed = RawLine.safeParse(json);
-  if (!parsed.success) return undefined;
-  const raw = parsed.data;
-  if (raw.type === 'cost-state') {
-    return { kind: 'cost-state', sessionId: raw.sessionId ?? null, totalUsd: raw.totalCostUSD ?? 0 };
-  }
-  const other: OtherRow = { kind: 'other', type: raw.type, sessionId: raw.sessionId ?? null };
-  if (typeof raw.uuid !== 'string') return other;
+  const json = objectOf(parsed);
+  const type = stringOf(json?.type);
+  if (json === undefined || type === null) return undefined;
+  const sessionId = stringOf(json.sessionId);
+  if (type === 'cost-state')
+    return { kind: 'cost-state', sessionId, totalUsd: numberOf(json.totalCostUSD) ?? 0 };
+  const other: OtherRow = { kind: 'other', type, sessionId };
+  const uuid = stringOf(json.uuid);
+  if (uuid === null) return other;
   const base: ConversationRow = {
-    uuid: raw.uuid,
-    parentUuid: raw.parentUuid ?? null,
-    sessionId: raw.sessionId ?? null,
-    at: Date.parse(raw.timestamp ?? ''),
-    cwd: raw.cwd ?? null,
-    gitBranch: raw.gitBranch ?? null,
-    isSidechain: raw.isSidechain,
-    agentId: raw.agentId ?? null,
+    uuid,
+    parentUuid: stringOf(json.parentUuid),
+    sessionId,
+    at: Date.parse(stringOf(json.timestamp) ?? ''),
+    cwd: stringOf(json.cwd),
+    gitBranch: stringOf(json.gitBranch),
+    isSidechain: json.isSidechain === true,
+    agentId: stringOf(json.agentId),
   };
-  if (raw.type === 'assistant') return assistantRow(raw, base) ?? other;
-  if (raw.type === 'user') return userRow(raw, base);
-  if (raw.type === 'system' && raw.subtype === 'turn_duration') {
-    return { kind: 'turn-end', ...base, durationMs: raw.durationMs ?? null };
-  }
-  // A command of the CLI that the model is not told of, such as `/model`; others are written as `user`.
-  if (raw.type === 'system' && raw.subtype === 'local_command') {
-    return { kind: 'prompt', ...base, text: raw.content ?? '', promptId: null, isMeta: true };
+  if (type === 'assistant') return assistantRow(json, base) ?? other;
+  if (type === 'user') return userRow(json, base);
+  if (type === 'system' && json.subtype === 'turn_duration') {
+    return { kind: 'turn-end', ...base, durationMs: numberOf(json.durationMs) };
   }
   return other;
 }
 
-function assistantRow(raw: RawLine, base: ConversationRow): ResponseRow | ApiErrorRow | undefined {
-  const message = raw.message;
-  if (!message) return undefined;
-  const said = textOf(message.content);
-  if (raw.isApiErrorMessage || message.model === '<synthetic>') {
-    return {
-      kind: 'api-error',
-      ...base,
-      error: typeof raw.error === 'string' ? raw.error : null,
-      text: said ?? '',
-    };
+function assistantRow(json: Json, base: ConversationRow): ResponseRow | ApiErrorRow | undefined {
+  const message = objectOf(json.message);
+  if (message === undefined) return undefined;
+  const blocks = blocksOf(message.content);
+  const text = textOf(blocks);
+  const model = stringOf(message.model);
+  if (json.isApiErrorMessage === true || model === '<synthetic>') {
+    return { kind: 'api-error', ...base, error: stringOf(json.error), text: text ?? '' };
   }
-  if (!message.usage || !message.id) return undefined;
+  const usage = objectOf(message.usage);
+  const messageId = stringOf(message.id);
+  if (usage === undefined || messageId === null) return undefined;
   return {
     kind: 'response',
     ...base,
-    messageId: message.id,
-    requestId: raw.requestId ?? null,
-    requestSessionId: raw.requestSessionId ?? null,
-    model: message.model ?? 'unknown',
-    usage: usageOf(message.usage),
-    stopReason: message.stop_reason ?? null,
-    text: said,
-    toolCalls: Array.isArray(message.content)
-      ? message.content.flatMap((block) =>
-          block.type === 'tool_use' && typeof block.id === 'string' && typeof block.name === 'string'
-            ? [{ id: block.id, name: block.name }]
-            : [],
-        )
-      : [],
+    messageId,
+    requestId: stringOf(json.requestId),
+    requestSessionId: stringOf(json.requestSessionId),
+    model: model ?? 'unknown',
+    usage: usageOf(usage),
+    stopReason: stringOf(message.stop_reason),
+    text,
+    toolCalls: blocks.flatMap((block) => {
+      const id = stringOf(block.id);
+      const name = stringOf(block.name);
+      return block.type === 'tool_use' && id !== null && name !== null ? [{ id, name }] : [];
+    }),
   };
 }
 
-function userRow(raw: RawLine, base: ConversationRow): PromptRow | ToolResultRow | InterruptRow {
-  const content = raw.message?.content ?? [];
-  const result = Array.isArray(content) ? content.find((block) => block.type === 'tool_result') : undefined;
+function userRow(json: Json, base: ConversationRow): PromptRow | ToolResultRow | InterruptRow {
+  const blocks = blocksOf(objectOf(json.message)?.content);
+  const result = blocks.find((block) => block.type === 'tool_result');
   if (result !== undefined) {
     return {
       kind: 'tool-result',
       ...base,
-      toolUseId: typeof result.tool_use_id === 'string' ? result.tool_use_id : '',
+      toolUseId: stringOf(result.tool_use_id) ?? '',
       isError: result.is_error === true,
     };
   }
-  const said = textOf(content) ?? '';
-  const interrupt = INTERRUPT.exec(said.trim());
+  const text = textOf(blocks) ?? '';
+  const interrupt = INTERRUPT.exec(text.trim());
   if (interrupt !== null) return { kind: 'interrupt', ...base, duringTool: interrupt[1] !== undefined };
   return {
     kind: 'prompt',
     ...base,
-    text: said,
-    promptId: raw.promptId ?? null,
-    isMeta: raw.isMeta || raw.isCompactSummary,
+    text,
+    promptId: stringOf(json.promptId),
+    isMeta: json.isMeta === true || json.isCompactSummary === true,
   };
 }
 
+/** The content of a message, which may be one text. */
+function blocksOf(content: unknown): Json[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return Array.isArray(content) ? content.map(objectOf).filter((block) => block !== undefined) : [];
+}
+
 /** The text blocks of a message, joined; null when it has none. */
-function textOf(content: string | { type: string; [key: string]: unknown }[]): string | null {
-  if (typeof content === 'string') return content;
-  const texts = content.flatMap((block) =>
-    block.type === 'text' && typeof block.text === 'string' ? [block.text] : [],
-  );
+function textOf(blocks: readonly Json[]): string | null {
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? (stringOf(block.text) ?? []) : []));
   return texts.length === 0 ? null : texts.join('\n');
 }
 
 /** When the split by lifetime is missing, all cache writes are five-minute ones (the only kind there was). */
-function usageOf(raw: z.infer<typeof RawUsage>): Usage {
-  const written = raw.cache_creation_input_tokens;
-  const hour = raw.cache_creation?.ephemeral_1h_input_tokens ?? 0;
-  const five = raw.cache_creation?.ephemeral_5m_input_tokens ?? Math.max(0, written - hour);
-  const split = hour + five;
+function usageOf(json: Json): Usage {
+  const written = countOf(json.cache_creation_input_tokens);
+  const split = objectOf(json.cache_creation);
+  const cacheWrite1h = countOf(split?.ephemeral_1h_input_tokens);
+  const cacheWrite5m =
+    split?.ephemeral_5m_input_tokens === undefined
+      ? Math.max(0, written - cacheWrite1h)
+      : countOf(split.ephemeral_5m_input_tokens);
   return {
-    input: raw.input_tokens,
-    output: raw.output_tokens,
-    cacheRead: raw.cache_read_input_tokens,
-    cacheWrite5m: split === 0 ? written : five,
-    cacheWrite1h: hour,
-    webSearches: raw.server_tool_use?.web_search_requests ?? 0,
-    speed: raw.speed || null,
-    serviceTier: raw.service_tier || null,
-    inferenceGeo: raw.inference_geo || null,
+    input: countOf(json.input_tokens),
+    output: countOf(json.output_tokens),
+    cacheRead: countOf(json.cache_read_input_tokens),
+    cacheWrite5m: cacheWrite1h + cacheWrite5m === 0 ? written : cacheWrite5m,
+    cacheWrite1h,
+    webSearches: countOf(objectOf(json.server_tool_use)?.web_search_requests),
+    speed: stringOf(json.speed) || null,
+    serviceTier: stringOf(json.service_tier) || null,
+    inferenceGeo: stringOf(json.inference_geo) || null,
   };
 }
