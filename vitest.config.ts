@@ -7,7 +7,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: [process.env.CI ? 'default' : 'default', './test/support/summary-reporter.ts'],
+    reporters: ['default', './test/support/summary-reporter.ts'],
+    setupFiles: ['test/support/property-seed.ts'],
     globalSetup: ['test/support/global-setup.ts'],
   },
 });

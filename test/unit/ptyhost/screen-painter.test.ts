@@ -236,7 +236,6 @@ describe('the painting of a screen', () => {
       }),
       {
         numRuns: Number(process.env.FAIRLEAD_RUNS ?? 150),
-        ...(process.env.FAIRLEAD_SEED ? { seed: Number(process.env.FAIRLEAD_SEED) } : {}),
       },
     );
   }, 600_000);
