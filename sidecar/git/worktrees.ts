@@ -200,9 +200,11 @@ export async function removeWorktree(repository: Repository, folder: string): Pr
   const force = existsSync(join(admin, 'modules')) ? ['--force'] : [];
   const removed = await repository.git.attempt(['worktree', 'remove', ...force, '--', folder]);
   if (removed.exitCode === 0) return;
+  // Something was put into the private git folder meanwhile; without the worktree it is of no use.
+  if (!existsSync(folder)) return removeRegistration(admin);
   if (reason !== undefined && existsSync(admin)) await lockWorktree(repository.git, folder, reason);
   // Somebody may have written a file since the look above.
-  if (existsSync(folder)) await refuseUnsaved(repository, folder, admin);
+  await refuseUnsaved(repository, folder, admin);
   throw new FairleadError('worktree.failed', `The worktree ${folder} could not be removed.`, {
     hint: 'Close what uses it and try again.',
     data: { stderr: removed.stderr },

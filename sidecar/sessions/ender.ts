@@ -64,7 +64,14 @@ export class Ender {
       const repository = await this.#starter.repositoryOf(record);
       await requireSaved(repository, record.worktree);
       await this.sleep(id, 'done');
-      await removeWorktree(repository, record.worktree);
+      // Whoever looks for events makes their folder again, in what is being removed.
+      observation.unwatch(id);
+      try {
+        await removeWorktree(repository, record.worktree);
+      } catch (error) {
+        observation.watch(id);
+        throw error;
+      }
     }
     observation.unwatch(id);
     await this.#starter.trust.forget(id);

@@ -101,7 +101,14 @@ export class Starter {
         reason: null,
         agent_fact: 'idle',
       });
-      await this.#launch({ ...record, life: 'starting', terminal: null });
+      try {
+        await this.#launch({ ...record, life: 'starting', terminal: null });
+      } catch (error) {
+        // It is as it was: whoever asked for it gets the error.
+        const { life, demand, reason, agent_fact } = record;
+        context.table.update(id, { life, demand, reason, agent_fact, terminal: null });
+        throw error;
+      }
     });
     observation.watch(id);
     view.announce(id);
