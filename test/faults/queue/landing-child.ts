@@ -2,8 +2,8 @@
  * Runs a merge queue in a process of its own, until nothing is left to do or a fault ends it: alone, as a sidecar that
  * crashes, or with every git that runs, as a machine that goes down.
  */
-import { type Children, systemChildren } from '../../../sidecar/git/children.ts';
 import type { LandingStep } from '../../../sidecar/queue/context.ts';
+import { KeptChildren } from '../../support/kept-children.ts';
 import { openQueue } from '../../support/open-queue.ts';
 
 export interface LandingChildOrder {
@@ -19,19 +19,7 @@ export interface LandingChildOrder {
 }
 
 const order: LandingChildOrder = JSON.parse(process.argv[2] ?? '{}');
-const running = new Set<number>();
-const children: Children = {
-  run: systemChildren.run,
-  open(command, args, options) {
-    const dialogue = systemChildren.open(command, args, options);
-    const { pid } = dialogue;
-    if (pid !== undefined) {
-      running.add(pid);
-      void dialogue.ended.then(() => running.delete(pid));
-    }
-    return dialogue;
-  },
-};
+const children = new KeptChildren();
 let passed = 0;
 const open = openQueue({
   home: order.home,
@@ -41,7 +29,7 @@ const open = openQueue({
     if (name !== order.dieAt) return;
     passed += 1;
     if (passed !== order.time) return;
-    if (order.how === 'with-gits') for (const pid of running) process.kill(-pid, 'SIGKILL');
+    if (order.how === 'with-gits') children.kill();
     process.kill(process.pid, 'SIGKILL');
   },
 });

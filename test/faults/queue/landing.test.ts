@@ -173,16 +173,31 @@ describe('a machine that goes down', () => {
 });
 
 describe('a sidecar killed in the middle of a check', () => {
-  it('takes the check along, and the next one checks anew', async () => {
+  /** The check itself ends its sidecar, the parent of its shell, and would go on for ever. */
+  async function killedInCheck(): Promise<Scene> {
     const set = scene('on a base that is checked out');
     const again = join(set.demo.root, 'again');
-    // The check itself ends its sidecar: the parent of its shell.
     const check = `[ -e '${again}' ] || { touch '${again}'; kill -KILL $PPID; sleep 600; }; git rev-parse HEAD^{tree} >> '${set.checked}'`;
     set.order.land = set.order.land.map((request) => ({ ...request, check }));
     const died = await runChild({ ...set.order, dieAt: undefined, time: 1, how: 'alone' });
     expect(died.signal).toBe('SIGKILL');
+    return set;
+  }
+
+  it('takes the check along, and the next one checks anew', async () => {
+    const set = await killedInCheck();
     await expect.poll(() => set.invariants.processes(), { timeout: 10_000 }).toEqual([]);
     await recover(set);
     expectSound(set);
+  });
+
+  it('leaves no worktree of the check, also when it is never run again', async () => {
+    const set = await killedInCheck();
+    const open = openQueue(set.order);
+    expect((await open.queue.remove('first')).state).toBe('cancelled');
+    if (open.entries.openOf('second') !== undefined) await open.queue.remove('second');
+    await open.close();
+    expect(set.invariants.leftBehind()).toEqual([]);
+    expect([set.demo.log('main'), set.demo.status()]).toEqual([['Start'], DIRTY]);
   });
 });

@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline';
 import { FairleadError, messageOf } from '../../../sidecar/protocol/errors.ts';
 import type { LandingStep } from '../../../sidecar/queue/context.ts';
+import { KeptChildren } from '../../support/kept-children.ts';
 import { openQueue } from '../../support/open-queue.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
@@ -27,7 +28,7 @@ export type Command =
   | { do: 'pass'; ms: number }
   | { do: 'jump'; ms: number }
   | { do: 'tick' }
-  | { do: 'die-at'; step: LandingStep }
+  | { do: 'die-at'; step: LandingStep /** With every git that is kept open. */; withGits: boolean }
   | { do: 'open' };
 
 /** What became of a command: how many entries are open, or the code of the error. */
@@ -35,12 +36,16 @@ export type Answer = { open: number } | { error: string };
 
 const order: ScheduleChildOrder = JSON.parse(process.argv[2] ?? '{}');
 const clock = new TestClock();
-let dieAt: LandingStep | undefined;
+const children = new KeptChildren();
+let death: Extract<Command, { do: 'die-at' }> | undefined;
 const open = openQueue({
   ...order,
   clock,
+  children,
   step(name) {
-    if (name === dieAt) process.kill(process.pid, 'SIGKILL');
+    if (name !== death?.step) return;
+    if (death.withGits) children.kill();
+    process.kill(process.pid, 'SIGKILL');
   },
 });
 for (const session of order.inTurn) open.inTurn.add(session);
@@ -72,7 +77,7 @@ async function run(command: Command): Promise<void> {
     case 'tick':
       return open.queue.tick();
     case 'die-at':
-      dieAt = command.step;
+      death = command;
       return;
     case 'open':
       return;

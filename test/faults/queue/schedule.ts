@@ -127,7 +127,9 @@ export class Schedule {
   async #land(author: Author): Promise<void> {
     const { id, method } = author;
     const random = this.#random;
-    if (random.chance(0.5)) await this.#tell({ do: 'die-at', step: random.pick(STEPS) });
+    if (random.chance(0.5)) {
+      await this.#tell({ do: 'die-at', step: random.pick(STEPS), withGits: random.chance(0.3) });
+    }
     await this.#tell({ do: 'land', session: id, to: this.#to, method, check: this.#check });
     await sleep(random.below(300));
     if (random.chance(0.2)) await this.#cancel(author);
