@@ -41,11 +41,11 @@ export function launchScript(launch: Launch): string {
   return [
     '#!/bin/sh',
     '# Made by Fairlead at each start of this session.',
-    `cd ${quoteWord(launch.worktree)} || ${refuse(`the worktree ${launch.worktree} is gone`)}`,
+    `cd ${quoteWord(launch.worktree)} 2>/dev/null || ${refuse(`the worktree ${launch.worktree} is gone`)}`,
     'pointer=',
     '[ -f .git ] && IFS= read -r pointer <.git',
     `[ "$pointer" = ${quoteWord(launch.pointer)} ] || ${refuse(`${launch.worktree}/.git does not point to its repository`)}`,
-    `cd ${quoteWord(inside)} || ${refuse(`the folder ${inside} is gone`)}`,
+    `cd ${quoteWord(inside)} 2>/dev/null || ${refuse(`the folder ${inside} is gone`)}`,
     ...(launch.unset.length === 0 ? [] : [`unset ${launch.unset.join(' ')}`]),
     ...exports,
     `exec ${launch.argv.map(quoteWord).join(' ')}`,

@@ -34,7 +34,7 @@ function cut(text: string, most: number): string {
   const all = Array.from(characters.segment(text), ({ segment }) => segment);
   if (all.length <= most) return text;
   const kept = all.slice(0, most - 1);
-  const space = kept.lastIndexOf(' ');
+  const space = all[most - 1] === ' ' ? kept.length : kept.lastIndexOf(' ');
   return `${kept.slice(0, space > most / 2 ? space : kept.length).join('')}…`;
 }
 
