@@ -6,14 +6,19 @@ export function hasReached(session: Session, goal: WaitGoal, pending: number): b
   switch (goal) {
     case 'turn':
       // What needs the person ends the waiting too: the turn cannot end without them.
-      return session.state === 'needs-you' || (pending === 0 && !isUnderWay(session));
+      return session.state === 'needs-you' || (!isAwaited(session, pending) && !isUnderWay(session));
     case 'needs-you':
       return session.state === 'needs-you';
     case 'finished':
-      return pending === 0 && session.facts.agent === 'finished';
+      return !isAwaited(session, pending) && session.facts.agent === 'finished';
     case 'landed':
       return session.queue === null;
   }
+}
+
+/** A prompt is on its way. Not to an agent that sleeps: it gets the prompt when somebody starts it again. */
+function isAwaited(session: Session, pending: number): boolean {
+  return pending > 0 && session.facts.life !== 'sleeping';
 }
 
 function isUnderWay(session: Session): boolean {

@@ -13,9 +13,9 @@ const LOOK_EVERY_MS = 100;
 
 /** Presses the keys of a person in the terminal of an agent. */
 export class Keyboard {
-  readonly #terminals: TerminalHost;
+  readonly #terminals: Pick<TerminalHost, 'request'>;
 
-  constructor(terminals: TerminalHost) {
+  constructor(terminals: Pick<TerminalHost, 'request'>) {
     this.#terminals = terminals;
   }
 

@@ -19,15 +19,8 @@ export interface TurnSources {
 /** How much later than the prompt in the transcript the hook that tells it may come, in milliseconds. */
 const HOOK_WITHIN_MS = 4_000;
 
-/** Events by which an agent shows to be in a turn. */
-const IN_TURN = [
-  'PreToolUse',
-  'PermissionRequest',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'Stop',
-  'StopFailure',
-];
+/** Events by which an agent shows to be in a turn. Results of tools are not: they may come after its end. */
+const IN_TURN = ['PreToolUse', 'PermissionRequest', 'Stop', 'StopFailure'];
 
 /**
  * Opens and closes turns by what the agent's hooks tell, in their order. A turn is one prompt id of the agent, so that
