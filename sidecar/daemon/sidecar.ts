@@ -4,7 +4,7 @@ import { Ledger } from '../cost/ledger.ts';
 import { pricesWith } from '../cost/prices.ts';
 import { BUILD } from '../platform/build.ts';
 import { pruneBundles } from '../platform/bundle.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, sleep } from '../platform/clock.ts';
 import { joinConfigs, readConfig, readRepositoryConfig } from '../platform/config.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { Ids } from '../platform/ids.ts';
@@ -12,7 +12,7 @@ import type { Log } from '../platform/log.ts';
 import { MIGRATIONS } from '../platform/migrations.ts';
 import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
-import { systemProcesses } from '../platform/processes.ts';
+import { isAlive, systemProcesses } from '../platform/processes.ts';
 import { Store } from '../platform/store.ts';
 import { messageOf } from '../protocol/errors.ts';
 import {
@@ -41,6 +41,9 @@ import { IdleEnd } from './idle-end.ts';
 import { memoryOf } from './memory.ts';
 import { PersonLink } from './person-link.ts';
 import { SocketServer } from './server.ts';
+
+/** How long the ptyhost is waited for after it was told to end, in milliseconds. */
+const END_WITHIN_MS = 5_000;
 
 export interface SidecarOptions {
   paths: Paths;
@@ -306,13 +309,23 @@ export class Sidecar {
     if (request.terminals) {
       await this.#fleet.stopAll();
       if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
-        await this.#terminals.request('shutdown', { force: true });
+        await this.#terminals.open();
+        const pid = this.#terminals.host?.pid;
+        await this.#terminals.shutdown();
+        if (pid !== undefined) await this.#gone(pid);
       }
     }
     const left = request.terminals ? 0 : running();
     // After the answer has gone out.
     setTimeout(() => void this.end(), 20);
     return { stopped: true, running: left };
+  }
+
+  /** Waits until a process has ended, for as long as somebody who waits for the answer would. */
+  async #gone(pid: number): Promise<void> {
+    const { clock } = this.#platform;
+    const start = clock.monotonic();
+    while (isAlive(pid) && clock.monotonic() - start < END_WITHIN_MS) await sleep(20);
   }
 
   #isBusy(): boolean {

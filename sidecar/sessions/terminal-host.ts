@@ -79,6 +79,14 @@ export class TerminalHost {
     return this.#client;
   }
 
+  /** Ends the ptyhost with every terminal in it. Afterwards nothing is started any more. */
+  async shutdown(): Promise<void> {
+    const client = await this.open();
+    // Before it ends: one that is lost is followed by another.
+    this.#closed = true;
+    await client.request('shutdown', { force: true });
+  }
+
   close(): void {
     this.#closed = true;
     this.#client?.then(
