@@ -3,39 +3,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { composerText, dialogOptions } from '../../sidecar/agents/claude/dialog.ts';
 import { sleep } from '../../sidecar/platform/clock.ts';
-import type { Session, Turn } from '../../sidecar/protocol/session.ts';
-import type { SessionStep } from '../../sidecar/sessions/context.ts';
 import { Attached } from '../support/attached.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { prompt } from '../support/model/story.ts';
+import { asked, dieAt, turnsOf, waitFor } from '../support/session-faults.ts';
 import { gone } from '../support/sidecar.ts';
 import { World } from '../support/world.ts';
 
 const TIMEOUT = { timeout: 180_000 };
 
 const mkdir = (name: string) => ({ command: `mkdir ${name}`, description: 'Make a folder' });
-
-const waitFor = (world: World, goal: 'finished' | 'needs-you', session: string) =>
-  world.json<Session>('wait', session, '--for', goal, '--timeout', '60');
-
-const turnsOf = async (world: World, session: string) =>
-  (await world.json<Turn[]>('log', session)).map(({ prompt, outcome }) => [prompt, outcome]);
-
-/** Prompts that the model was asked, each once for each turn. */
-const asked = (world: World) => [
-  ...new Set(
-    world.model.requests
-      .filter(({ kind }) => kind === 'story')
-      .map(({ conversation }) => `${conversation?.sessionId}#${conversation?.prompts.length}`),
-  ),
-];
-
-/** Kills the sidecar and starts one that dies at `step`. */
-async function dieAt(world: World, step: SessionStep): Promise<number> {
-  await world.fairlead.killSidecar();
-  const { stdout } = await world.fairlead.run(['up', '--json'], { env: { FAIRLEAD_FAULT: step } });
-  return (JSON.parse(stdout) as { pid: number }).pid;
-}
 
 /** A promise with the key to it. */
 function gate(): { opens: Promise<void>; open: () => void } {
@@ -106,61 +83,6 @@ describe('kill -9 of the sidecar', () => {
       ['Begin', 'done'],
       ['typed by hand', 'done'],
     ]);
-  });
-
-  it('anywhere on the way of a prompt brings it once', { timeout: 300_000 }, async () => {
-    await using world = await World.open();
-    world.model.when(prompt(/./)).says('Understood.');
-    const { id } = await world.start('Begin');
-    await waitFor(world, 'finished', id);
-    const expected = [['Begin', 'done']];
-    for (const step of [
-      'prompt-stored',
-      'prompt-sent',
-      'prompt-pasted',
-      'prompt-typed',
-      'events-kept',
-    ] as const) {
-      const text = `Sent to die at ${step}:\nonce`;
-      const pid = await dieAt(world, step);
-      const { code } = await world.fairlead.run(['send', id, text]);
-      expect(code, step).not.toBe(0);
-      await gone(pid);
-      expected.push([text, 'done']);
-      await waitFor(world, 'finished', id);
-      expect(await turnsOf(world, id), step).toEqual(expected);
-    }
-    expect(asked(world)).toHaveLength(expected.length);
-  });
-
-  it('anywhere in the making of a session leaves it whole, and once', { timeout: 300_000 }, async () => {
-    await using world = await World.open();
-    world.model.when(prompt(/./)).says('Understood.');
-    const steps = [
-      'session-planned',
-      'worktree-made',
-      'launch-stored',
-      'launch-written',
-      'terminal-made',
-      'events-kept',
-    ] as const;
-    for (const step of steps) {
-      const pid = await dieAt(world, step);
-      await world.fairlead.run(['new', `Made to die at ${step}`], { cwd: world.repository.folder });
-      await gone(pid);
-      const left = await world.json<Session[]>('ls');
-      const ours = left.filter(({ title }) => title.endsWith(step));
-      expect(ours, step).toHaveLength(1);
-      const [session] = ours;
-      if (session === undefined) break;
-      const finished = await waitFor(world, 'finished', session.id);
-      expect(finished, step).toMatchObject({ turns: 1, outcome: 'done', state: 'finished' });
-      const worktree = world.repository.at(session.worktree);
-      expect(worktree.status(), step).toBe('');
-      expect(worktree.git('symbolic-ref', '--short', 'HEAD')).toBe(session.branch);
-    }
-    expect(asked(world)).toHaveLength(steps.length);
-    expect(world.repository.git('worktree', 'list').split('\n')).toHaveLength(steps.length + 1);
   });
 });
 
@@ -307,8 +229,7 @@ describe('events of hooks', () => {
     await attached.until((screen) => composerText(screen) === 'Make it');
     attached.type('\r');
     await attached.until((screen) => dialogOptions(screen).length > 0);
-    await sleep(500);
-    attached.type('1');
+    await attached.press('1', (screen) => dialogOptions(screen).length === 0);
     await attached.shows('Made.');
     await eventsOf(worktree, ['Stop']);
     for (const { file } of await eventsOf(worktree, [])) {

@@ -43,6 +43,25 @@ export class Attached implements AsyncDisposable {
     this.#pty.write(keys);
   }
 
+  /**
+   * Presses `keys`, and again when a second goes by without `done`, as a person would: some dialogs are drawn before
+   * they take keys.
+   */
+  async press(keys: string, done: (screen: string[]) => boolean): Promise<void> {
+    let pressed = Number.NEGATIVE_INFINITY;
+    await this.until(
+      (screen) => {
+        if (done(screen)) return true;
+        if (Date.now() - pressed > 1_000) {
+          this.type(keys);
+          pressed = Date.now();
+        }
+        return false;
+      },
+      `what ${JSON.stringify(keys)} does`,
+    );
+  }
+
   /** Resolves once the screen shows `text`. */
   shows(text: string): Promise<void> {
     return this.until((rows) => rows.join('\n').includes(text), `"${text}"`);

@@ -160,6 +160,10 @@ export function parseRow(line: string): TranscriptRow | undefined {
   if (type === 'system' && json.subtype === 'turn_duration') {
     return { kind: 'turn-end', ...base, durationMs: numberOf(json.durationMs) };
   }
+  // A command of the CLI that the model is not told of, such as `/context`; others are written as `user`.
+  if (type === 'system' && json.subtype === 'local_command') {
+    return { kind: 'prompt', ...base, text: stringOf(json.content) ?? '', promptId: null, isMeta: true };
+  }
   return other;
 }
 

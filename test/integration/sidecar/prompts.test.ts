@@ -131,7 +131,7 @@ describe('a prompt', () => {
     await world.json('send', id, 'Go on');
     await using attached = new Attached(world.fairlead, id);
     await attached.shows('Esc to c');
-    attached.type('\u001b');
+    await attached.press('\u001b', (screen) => !screen.join('\n').includes('Esc to c'));
     await world.fairlead.until(id, ({ turns, state }) => turns === 2 && state === 'finished');
     expect(asked(worktree)).toEqual(['Begin', 'Go on']);
   });

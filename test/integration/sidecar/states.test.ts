@@ -56,7 +56,7 @@ describe('what people see of an agent', () => {
     });
     await using attached = new Attached(world.fairlead, id);
     await attached.until((screen) => dialogOptions(screen).length > 0);
-    attached.type('1');
+    await attached.press('1', (screen) => dialogOptions(screen).length === 0);
     const finished = await waitFor('finished', id);
     expect(finished).toMatchObject({ state: 'finished', reason: null, outcome: 'done' });
     expect(existsSync(join(worktree, 'one'))).toBe(true);
@@ -259,9 +259,8 @@ describe('a repository that the agent does not trust', () => {
         await using attached = new Attached(world.fairlead, first);
         await attached.until((screen) => dialogOptions(screen).length > 0);
         // The first choice is not to trust it.
-        attached.type('\u001b[B');
-        await attached.shows('❯ Yes');
-        attached.type('\r');
+        await attached.press('\u001b[B', (screen) => screen.join('\n').includes('❯ Yes'));
+        await attached.press('\r', (screen) => !screen.join('\n').includes('❯ Yes'));
         await world.fairlead.until(first, ({ reason }) => reason === null);
       }
       for (const id of ids) {

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import { prompt } from '../support/model/story.ts';
+import { asked, dieAt, turnsOf, waitFor } from '../support/session-faults.ts';
+import { gone } from '../support/sidecar.ts';
+import { World } from '../support/world.ts';
+
+describe('kill -9 of the sidecar', () => {
+  it('anywhere on the way of a prompt brings it once', { timeout: 300_000 }, async () => {
+    await using world = await World.open();
+    world.model.when(prompt(/./)).says('Understood.');
+    const { id } = await world.start('Begin');
+    await waitFor(world, 'finished', id);
+    const expected = [['Begin', 'done']];
+    for (const step of [
+      'prompt-stored',
+      'prompt-sent',
+      'prompt-pasted',
+      'prompt-typed',
+      'events-kept',
+    ] as const) {
+      const text = `Sent to die at ${step}:\nonce`;
+      const pid = await dieAt(world, step);
+      const { code } = await world.fairlead.run(['send', id, text]);
+      expect(code, step).not.toBe(0);
+      await gone(pid);
+      expected.push([text, 'done']);
+      await waitFor(world, 'finished', id);
+      expect(await turnsOf(world, id), step).toEqual(expected);
+    }
+    expect(asked(world)).toHaveLength(expected.length);
+  });
+
+  it('anywhere in the making of a session leaves it whole, and once', { timeout: 300_000 }, async () => {
+    await using world = await World.open();
+    world.model.when(prompt(/./)).says('Understood.');
+    const steps = [
+      'session-planned',
+      'worktree-made',
+      'launch-stored',
+      'launch-written',
+      'terminal-made',
+      'events-kept',
+    ] as const;
+    for (const step of steps) {
+      const pid = await dieAt(world, step);
+      await world.fairlead.run(['new', `Made to die at ${step}`], { cwd: world.repository.folder });
+      await gone(pid);
+      const left = await world.json<Session[]>('ls');
+      const ours = left.filter(({ title }) => title.endsWith(step));
+      expect(ours, step).toHaveLength(1);
+      const [session] = ours;
+      if (session === undefined) break;
+      const finished = await waitFor(world, 'finished', session.id);
+      expect(finished, step).toMatchObject({ turns: 1, outcome: 'done', state: 'finished' });
+      const worktree = world.repository.at(session.worktree);
+      expect(worktree.status(), step).toBe('');
+      expect(worktree.git('symbolic-ref', '--short', 'HEAD')).toBe(session.branch);
+    }
+    expect(asked(world)).toHaveLength(steps.length);
+    expect(world.repository.git('worktree', 'list').split('\n')).toHaveLength(steps.length + 1);
+  });
+});

@@ -1,0 +1,93 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { TranscriptTail } from '../../../sidecar/sessions/transcript-tail.ts';
+
+let folder: string;
+let lines = 0;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-tail-'));
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+function line(type: string, fields: Record<string, unknown>): string {
+  lines += 1;
+  const at = new Date(1_000_000 + lines).toISOString();
+  return `${JSON.stringify({ type, uuid: `u${lines}`, parentUuid: null, sessionId: 'one', timestamp: at, ...fields })}\n`;
+}
+
+const said = (content: string, fields: Record<string, unknown> = {}) =>
+  line('user', { message: { role: 'user', content }, promptId: `p${lines + 1}`, ...fields });
+
+function write(name: string, ...all: string[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, all.join(''));
+  return path;
+}
+
+function promptsOf(...all: string[]): string[] {
+  const tail = new TranscriptTail();
+  tail.follow(write('one.jsonl', ...all));
+  tail.read();
+  return tail.prompts.map(({ text }) => text);
+}
+
+describe('the prompts in a transcript', () => {
+  it('are what a person said, not what the CLI says in their name', () => {
+    const result = [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }];
+    expect(
+      promptsOf(
+        said('one'),
+        said('a reminder', { isMeta: true }),
+        said('of a subagent', { isSidechain: true }),
+        said('[Request interrupted by user]'),
+        said('<local-command-stdout>done</local-command-stdout>'),
+        line('user', { message: { role: 'user', content: result } }),
+        said('two'),
+      ),
+    ).toEqual(['one', 'two']);
+  });
+
+  it('are also commands, in both forms that the CLI writes', () => {
+    const command = (name: string, args = '') =>
+      `<command-name>${name}</command-name>\n  <command-message>x</command-message>\n  <command-args>${args}</command-args>`;
+    expect(
+      promptsOf(
+        said(command('/compact', 'keep the plan')),
+        line('system', { subtype: 'local_command', content: command('/context') }),
+        line('system', {
+          subtype: 'local_command',
+          content: '<local-command-stdout>x</local-command-stdout>',
+        }),
+      ),
+    ).toEqual(['/compact keep the plan', '/context']);
+  });
+
+  it('come as they are written, and only of the transcript that is followed', () => {
+    const tail = new TranscriptTail();
+    const path = write('one.jsonl', said('one'));
+    tail.follow(path);
+    tail.read();
+    const torn = said('two');
+    appendFileSync(path, torn.slice(0, 20));
+    tail.read();
+    expect(tail.prompts.map(({ text }) => text)).toEqual(['one']);
+    appendFileSync(path, torn.slice(20));
+    tail.read();
+    expect(tail.prompts.map(({ text }) => text)).toEqual(['one', 'two']);
+    tail.follow(write('two.jsonl', said('three')));
+    expect(tail.prompts).toEqual([]);
+    expect(tail.read()?.promptAt).not.toBeNull();
+    expect(tail.prompts.map(({ text }) => text)).toEqual(['three']);
+    tail.follow(join(folder, 'none.jsonl'));
+    expect(tail.read()).toBeUndefined();
+  });
+
+  it('are remembered as the last few', () => {
+    const all = Array.from({ length: 100 }, (_, n) => said(`prompt ${n}`));
+    const prompts = promptsOf(...all);
+    expect(prompts.length).toBeLessThan(50);
+    expect(prompts.at(-1)).toBe('prompt 99');
+  });
+});
