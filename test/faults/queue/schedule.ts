@@ -83,8 +83,11 @@ export class Schedule {
     this.#child = this.#start();
   }
 
-  /** @throws when an invariant does not hold */
-  async run(steps: number): Promise<void> {
+  /**
+   * @returns how many entries landed
+   * @throws when an invariant does not hold
+   */
+  async run(steps: number): Promise<number> {
     for (const author of this.#authors) this.#write(author);
     for (let at = 0; at < steps; at += 1) {
       await this.#act();
@@ -92,6 +95,7 @@ export class Schedule {
       this.#expect(this.#invariants.violations());
     }
     await this.#settle();
+    return this.#invariants.entries().filter(({ state }) => state === 'landed').length;
   }
 
   async dispose(): Promise<void> {

