@@ -90,7 +90,7 @@ export class ClaudeTerminal {
   }
 
   write(keys: string): void {
-    this.#pty.write(keys);
+    if (this.#process.kind === 'running') this.#pty.write(keys);
   }
 
   async press(steps: readonly KeyStep[] | undefined): Promise<void> {
@@ -177,12 +177,12 @@ export class ClaudeTerminal {
     for (const match of text.matchAll(/\u001b\]7501;([^\u0007\u001b]*)(?:\u0007|\u001b\\)/g)) {
       rest = match.index + match[0].length;
       const report = parseStatus(match[1] ?? '');
-      if (report?.query) this.#pty.write(STATUS_REPLY);
+      if (report?.query) this.write(STATUS_REPLY);
       else if (report !== undefined && report.status.id === undefined) {
         this.#statuses.push({ ...report.status, at: Date.now() });
       }
     }
-    if (/\u001b\[0?c/.test(data)) this.#pty.write('\u001b[?62;22c');
+    if (/\u001b\[0?c/.test(data)) this.write('\u001b[?62;22c');
     const open = text.lastIndexOf('\u001b]');
     this.#pendingOutput = open >= rest ? text.slice(open).slice(0, MAX_QUERY) : '';
   }

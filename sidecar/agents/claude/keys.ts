@@ -28,6 +28,9 @@ const DRAWN_MS = 500;
 /** Between a paste and Enter, in ms: together they are taken as one paste. */
 const SUBMIT_MS = 400;
 
+/** Of a text that was typed into a dialog so many characters must show before Enter: few, since rows are narrow. */
+const SHOWN_CHARACTERS = 8;
+
 const DOWN = '\u001b[B';
 const UP = '\u001b[A';
 const TAB = '\t';
@@ -108,16 +111,13 @@ function stepsFor(options: readonly DialogOption[], answer: Answer, input: unkno
     if (answer.message === undefined) return choose(options, refusal) ?? [{ keys: ESCAPE, pauseMs: 0 }];
     const at = options.findIndex(refusal);
     if (at === -1) return undefined;
+    const message = answer.message.replace(/\s+/g, ' ').trim();
     return [
       ...moveTo(options, at),
       // Opens a field for the message behind the choice.
       { keys: TAB, pauseMs: REDRAW_MS },
-      {
-        keys: bracketedPaste(answer.message.replaceAll('\n', ' ')),
-        pauseMs: SUBMIT_MS,
-        expect: 'tell Claude',
-      },
-      { keys: ENTER, pauseMs: 0 },
+      { keys: bracketedPaste(message), pauseMs: SUBMIT_MS, expect: 'tell Claude' },
+      { keys: ENTER, pauseMs: 0, expect: message.slice(0, SHOWN_CHARACTERS) },
     ];
   }
   const wanted = answer.text.trim().toLowerCase();
@@ -168,11 +168,13 @@ function questionSteps(
       continue;
     }
     // The choice behind the last one takes text.
-    steps.push({ keys: String(options.length + 1), pauseMs: SUBMIT_MS, expect });
-    steps.push({ keys: bracketedPaste(answer), pauseMs: SUBMIT_MS, expect });
+    const field = options.length + 1;
+    steps.push({ keys: String(field), pauseMs: SUBMIT_MS, expect });
+    steps.push({ keys: bracketedPaste(answer), pauseMs: SUBMIT_MS, expect: `❯ ${field}.` });
+    const typed = answer.slice(0, SHOWN_CHARACTERS);
     // In a list with several answers Enter would tick the text; behind it stands the row that goes on.
-    if (multiSelect) steps.push({ keys: TAB, pauseMs: SUBMIT_MS });
-    steps.push({ keys: ENTER, pauseMs: SUBMIT_MS });
+    if (multiSelect) steps.push({ keys: TAB, pauseMs: SUBMIT_MS, expect: typed });
+    steps.push({ keys: ENTER, pauseMs: SUBMIT_MS, expect: typed });
   }
   const review = questions.length > 1 || questions.some(({ multiSelect }) => multiSelect);
   if (review) steps.push({ keys: ENTER, pauseMs: 0, expect: 'Submit answers' });
