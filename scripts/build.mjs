@@ -58,7 +58,7 @@ const options = {
     __FAIRLEAD_BUILD__: JSON.stringify(buildId()),
   },
 
-  banner: { js: '#!/usr/bin/env node' },
+  banner: { js: `#!/usr/bin/env node\n${readFileSync(join(root, 'scripts', 'require-node.cjs'), 'utf8')}` },
   sourcemap: true,
   minifySyntax: true,
   legalComments: 'linked',

@@ -41,7 +41,8 @@ try {
 } finally {
   await fairlead(['down', '--all']).catch(() => {});
   await model?.stop();
-  if (!failed && !values.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  if (!failed && !values.keep)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 if (failed) {
   console.error(
@@ -50,8 +51,9 @@ if (failed) {
   process.exit(1);
 }
 console.log(
-  `\n${styleText('green', 'Three prompts became three landings on main.')} To go on in a repository of yours: ` +
-    'cd there and run `npx fairlead new "what the agent shall do"` (see README.md).',
+  `\n${styleText('green', 'Three prompts became three landings on main.')} To go on, change to a repository of yours ` +
+    `and run: node ${FAIRLEAD} new "what the agent shall do"\n` +
+    '(`npm link` in this folder makes it `fairlead new …`; README.md shows the rest.)',
 );
 
 function demoEnvironment(): Record<string, string> {
@@ -78,17 +80,7 @@ async function play(): Promise<void> {
   }
 
   heading('They work; one asks for a permission');
-  const asking = await until('a session asks', (sessions) =>
-    sessions.find(({ state, reason }) => state === 'needs-you' && reason?.kind === 'permission'),
-  );
-  await show(['ls']);
-  await show(['show', asking.id]);
-  await show(['answer', asking.id, 'allow']);
-
-  heading('All have finished');
-  await until('all finish', (sessions) =>
-    sessions.every(({ state }) => state === 'finished') ? sessions[0] : undefined,
-  );
+  await answerAll();
   await show(['ls']);
 
   heading('They land on main, one after the other');
@@ -105,6 +97,24 @@ async function play(): Promise<void> {
   await show(['cost']);
   for (const key of Object.keys(TASKS)) await show(['archive', key]);
   events.stop();
+}
+
+/** Answers what the sessions ask, until all have finished. */
+async function answerAll(): Promise<void> {
+  for (;;) {
+    const asking = await until('a session asks, or all finish', (sessions) => {
+      if (sessions.every(({ state }) => state === 'finished')) return sessions[0];
+      return sessions.find(({ state }) => state === 'needs-you');
+    });
+    if (asking.state === 'finished') return;
+    // A question of trust is about the repository that this script has just made.
+    if (asking.reason?.kind !== 'permission' && asking.reason?.kind !== 'trust') {
+      throw new Error(`${asking.id} asks what a demo cannot answer: ${asking.reason?.message}`);
+    }
+    await show(['ls']);
+    await show(['show', asking.id]);
+    await show(['answer', asking.id, 'allow']);
+  }
 }
 
 function heading(text: string): void {

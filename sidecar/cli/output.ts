@@ -38,8 +38,14 @@ export class Output {
       return;
     }
     this.#err.write(`${this.#paint('red', 'error:', this.#err)} ${printable(message)}\n`);
+    for (const path of pathsOf(data)) this.#err.write(`        ${printable(path)}\n`);
     if (hint !== undefined)
       this.#err.write(`${this.#paint('dim', 'hint:', this.#err)}  ${printable(hint)}\n`);
+  }
+
+  /** Text that an agent wrote: unchanged for a pipe, harmless for a terminal. */
+  untrusted(text: string): string {
+    return this.#out.isTTY ? printable(text) : text;
   }
 
   paint(style: Style, text: string): string {
@@ -53,6 +59,22 @@ export class Output {
   #paint(style: Style, text: string, stream: NodeJS.WriteStream): string {
     return styleText(style, text, { stream, validateStream: true });
   }
+}
+
+/** How many paths an error shows; the rest is counted. */
+const MAX_PATHS = 20;
+
+/** The paths that an error is about, as its data has them. */
+function pathsOf(data: unknown): string[] {
+  const list = Array.isArray(data)
+    ? data
+    : typeof data === 'object' && data !== null && 'paths' in data
+      ? data.paths
+      : [];
+  const paths = Array.isArray(list) ? list.filter((path) => typeof path === 'string') : [];
+  return paths.length <= MAX_PATHS
+    ? paths
+    : [...paths.slice(0, MAX_PATHS), `… and ${paths.length - MAX_PATHS} more`];
 }
 
 /** `text` without what a terminal would act on. */

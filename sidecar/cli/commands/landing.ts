@@ -134,7 +134,7 @@ async function diff(context: CommandContext, name: string, options: { stat: bool
     { session: name, stat: options.stat },
     context.signal,
   );
-  context.output.result({ text }, () => text);
+  context.output.result({ text }, () => context.output.untrusted(text));
 }
 
 function sentence(entry: QueueEntry): string {
