@@ -28,6 +28,8 @@ export class Store {
   readonly #file: string;
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
+  /** What waits for the transaction that runs. */
+  #afterCommit: (() => void)[] = [];
 
   private constructor(database: DatabaseSync, file: string) {
     this.#database = database;
@@ -89,16 +91,28 @@ export class Store {
     if (this.#depth > 0) return work();
     this.#told(() => this.#database.exec('BEGIN IMMEDIATE'));
     this.#depth += 1;
+    let result: T;
     try {
-      const result = work();
+      result = work();
       this.#told(() => this.#database.exec('COMMIT'));
-      return result;
     } catch (error) {
+      this.#afterCommit = [];
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     } finally {
       this.#depth -= 1;
     }
+    for (let next = this.#afterCommit.shift(); next !== undefined; next = this.#afterCommit.shift()) next();
+    return result;
+  }
+
+  /**
+   * Does `work` once what the transaction that runs has changed is kept; at once when none runs, never when it is
+   * rolled back. For telling others: nobody is to hear of what did not come to be.
+   */
+  afterCommit(work: () => void): void {
+    if (this.#depth > 0) this.#afterCommit.push(work);
+    else work();
   }
 
   close(): void {

@@ -25,7 +25,9 @@ export class FleetEvents {
     );
     const seq = this.#store.lastInsertId();
     if (seq % 1_000 === 0) this.#store.run('DELETE FROM event WHERE seq <= :limit', { limit: seq - KEPT });
-    for (const listener of this.#listeners) listener({ seq, at, ...event });
+    this.#store.afterCommit(() => {
+      for (const listener of this.#listeners) listener({ seq, at, ...event });
+    });
   }
 
   /** Kept events with a higher number than `seq`, oldest first. */

@@ -75,17 +75,21 @@ export class FleetView {
     });
   }
 
-  /** Tells everybody how the session is, and those who wait for that. */
+  /**
+   * Tells everybody how the session is, and those who wait for that; of one that is gone only those. Inside a
+   * transaction it is told once that is done, and not at all when it is rolled back.
+   */
   announce(id: string): void {
-    const record = this.#context.table.find(id);
-    if (record === undefined) return;
-    for (const look of [...this.#waiting]) look();
-    this.#listeners.changed(this.of(record));
+    this.#context.table.afterCommit(() => {
+      for (const look of [...this.#waiting]) look();
+      const record = this.#context.table.find(id);
+      if (record !== undefined) this.#listeners.changed(this.of(record));
+    });
   }
 
   /**
    * Resolves to true once `reached` holds, looked at after every change of the fleet; to false after `timeoutMs`.
-   * @throws the reason of `signal` when that aborts first
+   * @throws the reason of `signal` when that aborts first; what `reached` throws
    */
   until(
     reached: () => boolean,
@@ -99,8 +103,18 @@ export class FleetView {
         cancelTimer?.();
         signal?.removeEventListener('abort', onAbort);
       };
+      // What it throws is for who waits alone: whoever announced something else is not to meet it.
+      const isReached = (): boolean | undefined => {
+        try {
+          return reached();
+        } catch (error) {
+          end();
+          reject(error);
+          return undefined;
+        }
+      };
       const look = () => {
-        if (!reached()) return;
+        if (isReached() !== true) return;
         end();
         resolve(true);
       };
@@ -111,8 +125,9 @@ export class FleetView {
       if (signal?.aborted) return onAbort();
       if (timeoutMs !== undefined) {
         cancelTimer = this.#context.clock.after(timeoutMs, () => {
+          const isThere = isReached();
           end();
-          resolve(reached());
+          if (isThere !== undefined) resolve(isThere);
         });
       }
       signal?.addEventListener('abort', onAbort, { once: true });

@@ -176,7 +176,7 @@ export class Starter {
 
   /** Takes back a session that could not be started: whoever asked for it gets the error and nothing else. */
   async #abandon(record: SessionRecord): Promise<void> {
-    const { context, terminals } = this.#parts;
+    const { context, terminals, view } = this.#parts;
     const now = context.table.find(record.id);
     try {
       if (now?.terminal) await terminals.request('kill', { id: now.terminal, signal: 'SIGKILL', graceMs: 0 });
@@ -193,6 +193,7 @@ export class Starter {
       context.log.warn('session not cleared away', { session: record.id, error: messageOf(error) });
     }
     context.table.remove(record.id);
+    view.announce(record.id);
   }
 }
 

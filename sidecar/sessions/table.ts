@@ -17,6 +17,11 @@ export class SessionTable {
     return this.#store.transaction(work);
   }
 
+  /** See `Store.afterCommit`. */
+  afterCommit(work: () => void): void {
+    this.#store.afterCommit(work);
+  }
+
   // ── Repositories and environments ──────────────────────────────────────────
 
   /** The repository of `commonDir`, recorded when it was not yet known. */
