@@ -78,7 +78,7 @@ export async function moveTogether(
   const changes = await changesBetween(git, from, to);
   const look = await findObstacle(git, changes, { wasCutOff: !isFirst });
   if (look.obstacle !== undefined) {
-    return refuse(look.obstacle.why, look.obstacle.paths, `${folder} has files that would be lost.`);
+    return refuse(look.obstacle.why, look.obstacle.paths, wouldLose(folder));
   }
   const prepared = await prepareUpdate(git, { ref: `refs/heads/${branch}`, from, to }, journal.message, env);
   if (prepared.kind === 'failed') {
@@ -99,7 +99,7 @@ export async function moveTogether(
     const late = pathsInTheWay(folder, changes, look.stagedAsNew);
     if (late.length > 0) {
       await update.abort();
-      return refuse('in-the-way', late, `${folder} has files that would be lost.`);
+      return refuse('in-the-way', late, wouldLose(folder));
     }
     updateSwapJournal(repository, { ...journal, phase: 'folder' });
     await onStep('folder-next');
@@ -132,4 +132,8 @@ export async function moveTogether(
     // What has been done so far is in the journal.
     return { kind: 'infrastructure', text: messageOf(error) };
   }
+}
+
+export function wouldLose(folder: string): string {
+  return `${folder} has files that would be lost.`;
 }

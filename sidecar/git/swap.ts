@@ -5,7 +5,13 @@ import type { Repository } from './repository.ts';
 import { changesBetween, findObstacle, moveFolder } from './swap-folder.ts';
 import { beginSwapJournal, newSwapJournal, pendingSwap, type SwapJournal } from './swap-journal.ts';
 import { type RecoveryOptions, type RecoveryOutcome, recoverSwap } from './swap-recovery.ts';
-import { type FolderRefusal, moveTogether, type OnStep, type SwapOutcome } from './swap-together.ts';
+import {
+  type FolderRefusal,
+  moveTogether,
+  type OnStep,
+  type SwapOutcome,
+  wouldLose,
+} from './swap-together.ts';
 import { type Checkout, checkoutsOf } from './worktrees.ts';
 
 export interface SwapRequest {
@@ -18,6 +24,8 @@ export interface SwapRequest {
   /** For the reflog. */
   message: string;
 }
+
+type FolderRefuses = Extract<SwapOutcome, { kind: 'folder-refuses' }>;
 
 /** One swap a branch at a time in this process; the journal keeps other processes out. */
 const running = new Map<string, Promise<unknown>>();
@@ -54,6 +62,30 @@ export function recoverBase(
     const journal = pendingSwap(repository, branch);
     return journal === undefined ? undefined : recoverSwap(repository, journal, options);
   });
+}
+
+/**
+ * Why a folder that has the branch checked out would refuse the move, as `swapBase` would find it now; undefined when
+ * none does. Looks, and changes nothing.
+ * @throws FairleadError `git.failed`
+ */
+export async function findRefusal(
+  repository: Repository,
+  { branch, from, to }: Omit<SwapRequest, 'message'>,
+): Promise<FolderRefuses | undefined> {
+  // A folder in the middle of a move is for the recovery to judge.
+  if (pendingSwap(repository, branch) !== undefined) return undefined;
+  const checkouts = await checkoutsOf(repository, branch);
+  const [checkout] = checkouts;
+  if (checkout === undefined) return undefined;
+  const { folder } = checkout;
+  const refusal = refusalOf(checkouts, checkout);
+  if (refusal !== undefined) return { kind: 'folder-refuses', folder, paths: [], ...refusal };
+  const git = repository.git.in(folder);
+  const { obstacle } = await findObstacle(git, await changesBetween(git, from, to));
+  return obstacle === undefined
+    ? undefined
+    : { kind: 'folder-refuses', folder, ...obstacle, text: wouldLose(folder) };
 }
 
 async function swap(repository: Repository, request: SwapRequest, onStep: OnStep): Promise<SwapOutcome> {

@@ -1,24 +1,26 @@
 import { join } from 'node:path';
 import { signsCommits } from '../git/commits.ts';
 import { readIdentity } from '../git/identity.ts';
-import { type LandingOutcome, makeLandingCommit } from '../git/landing-commit.ts';
+import type { LandingOutcome } from '../git/landing-commit.ts';
 import type { Merger } from '../git/merging.ts';
 import { isAncestor } from '../git/refs.ts';
 import { branchTip } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord } from './entry-table.ts';
+import type { LandingCommits } from './landing-commits.ts';
 import { localCommits } from './local-commits.ts';
 import type { MergedCheck } from './merged-check.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 import { scratchFolders } from './scratch-folders.ts';
-import { landed, moveBase } from './swapping.ts';
+import { landed, lookForObstacle, moveBase } from './swapping.ts';
 import { followTargetBase, type TargetBase } from './target-base.ts';
 
 export interface AttemptRequest {
   entry: EntryRecord & { head: string };
   session: SessionRecord;
   merger: Merger;
+  commits: LandingCommits;
   check: MergedCheck;
   /** Ends a check that runs. */
   signal: AbortSignal;
@@ -51,6 +53,9 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   await context.step('merged');
   if (made.kind !== 'made') return unmade(entry, made);
   if (entry.check_command !== null) {
+    // A check is not worth its time, nor the others' in line, as long as its yes would change nothing.
+    const obstacle = await lookForObstacle(repository, entry, base, made.commit);
+    if (obstacle !== undefined) return obstacle;
     request.enter('checking');
     const { session, signal } = request;
     const red = await request.check.run(context, repository, { entry, session, base, made, signal });
@@ -96,11 +101,11 @@ async function refuseLocalCommits(request: AttemptRequest, base: TargetBase): Pr
 
 async function mergeOnto(
   context: QueueContext,
-  { entry, session, merger }: AttemptRequest,
+  { entry, session, merger, commits }: AttemptRequest,
   base: string,
 ): Promise<LandingOutcome> {
   const { git } = merger.repository;
-  return makeLandingCommit(merger, {
+  return commits.make(merger, {
     method: entry.method,
     base,
     head: entry.head,

@@ -8,6 +8,7 @@ import type { QueueContext } from './context.ts';
 import { alreadyQueued, type EntryRecord, hasEnded } from './entry-table.ts';
 import { entryView, laneOf } from './entry-view.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
+import { LandingCommits } from './landing-commits.ts';
 import { MergedCheck } from './merged-check.ts';
 import { Mergers } from './mergers.ts';
 import { type Outcome, RETRY_MS, waits } from './outcome.ts';
@@ -49,6 +50,7 @@ export class MergeQueue {
   readonly #passes = new Set<Promise<void>>();
   readonly #mergers = new Mergers();
   readonly #cutOff: CutOffSwaps;
+  readonly #commits = new LandingCommits();
   readonly #check = new MergedCheck();
   readonly #running = new Map<string, Running>();
   /** What was last told of an entry. */
@@ -319,6 +321,7 @@ export class MergeQueue {
       entry: { ...entries.get(entry.id), head },
       session,
       merger,
+      commits: this.#commits,
       check: this.#check,
       signal,
       enter: (state) => this.#enter(entry.id, state),

@@ -4,6 +4,7 @@ import { type Check, type CheckResult, runCheck } from './check.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord } from './entry-table.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
+import { Remembered } from './remembered.ts';
 
 interface MergedCheckRequest {
   entry: EntryRecord;
@@ -15,16 +16,16 @@ interface MergedCheckRequest {
 }
 
 const DEFAULT_MINUTES = 30;
-const REMEMBERED = 100;
 
 /**
  * The check on the merged tree, and when that is red on the base alone: only a red check on a green base is the
- * entry's own. A yes or a no of a base is remembered, and so is that an entry was red on a red base, so that what
- * waits for a green base does not check the same again and again.
+ * entry's own. What was found out is remembered, a yes of what is to land as well as a yes or no of its base, so that
+ * an entry that waits for something else does not check the same again and again.
  */
 export class MergedCheck {
-  readonly #bases = new Map<string, CheckResult>();
-  readonly #waiting = new Map<string, Outcome>();
+  readonly #green = new Remembered<true>();
+  readonly #bases = new Remembered<CheckResult>();
+  readonly #waiting = new Remembered<Outcome>();
 
   /** Undefined when it may land. */
   async run(
@@ -38,6 +39,9 @@ export class MergedCheck {
     const known = JSON.stringify([entry.id, base.commit, made.tree, command]);
     const before = this.#waiting.get(known);
     if (before !== undefined) return before;
+    const { commonDir } = repository;
+    const green = JSON.stringify([commonDir, base.commit, made.tree, command, session.environment]);
+    if (this.#green.get(green) === true) return undefined;
 
     const config = context.configFor(context.sessions.repository(session.repository).main);
     const check: Omit<Check, 'commit' | 'name'> = {
@@ -52,7 +56,10 @@ export class MergedCheck {
       { ...check, commit: made.commit, name: entry.id },
       signal,
     );
-    if (merged.kind === 'green') return undefined;
+    if (merged.kind === 'green') {
+      this.#green.set(green, true);
+      return undefined;
+    }
     if (merged.kind !== 'red') return undecided(merged);
     const alone = await this.#runOnBase(
       context,
@@ -64,7 +71,7 @@ export class MergedCheck {
     if (alone.kind !== 'red') return undecided(alone);
     const message = `${entry.base} itself is red: ${alone.message}`;
     const outcome = waits('base-red', message, RETRY_MS.infrastructure, { demand: 'landing-stopped' });
-    remember(this.#waiting, known, outcome);
+    this.#waiting.set(known, outcome);
     return outcome;
   }
 
@@ -84,7 +91,7 @@ export class MergedCheck {
     const known = this.#bases.get(key);
     if (known !== undefined) return known;
     const result = await runCheck(context, repository, check, signal);
-    if (result.kind === 'green' || result.kind === 'red') remember(this.#bases, key, result);
+    if (result.kind === 'green' || result.kind === 'red') this.#bases.set(key, result);
     return result;
   }
 }
@@ -94,12 +101,4 @@ function undecided(result: Extract<CheckResult, { kind: 'infrastructure' | 'canc
   return result.kind === 'cancelled'
     ? { kind: 'cancelled' }
     : waits('infrastructure', result.message, RETRY_MS.refused, { demand: 'check-failed' });
-}
-
-function remember<Value>(known: Map<string, Value>, key: string, value: Value): void {
-  known.set(key, value);
-  for (const oldest of known.keys()) {
-    if (known.size <= REMEMBERED) break;
-    known.delete(oldest);
-  }
 }

@@ -4,8 +4,8 @@ import { liveGits } from '../git/live-gits.ts';
 import { isAncestor, readRef } from '../git/refs.ts';
 import { fetchRef, push } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
-import { recoverBase, swapBase } from '../git/swap.ts';
-import type { SwapStep } from '../git/swap-together.ts';
+import { findRefusal, recoverBase, swapBase } from '../git/swap.ts';
+import type { SwapOutcome, SwapStep } from '../git/swap-together.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord, LandingIntent } from './entry-table.ts';
@@ -29,6 +29,22 @@ export function moveBase(
   return base.upstream === undefined
     ? moveLocal(context, repository, entry, base.commit, commit)
     : moveRemote(context, repository, entry, { ...base, upstream: base.upstream }, commit);
+}
+
+/** What would keep the base from moving to `commit` now: a folder that has it checked out and would lose something. */
+export async function lookForObstacle(
+  repository: Repository,
+  entry: EntryRecord,
+  base: TargetBase,
+  commit: string,
+): Promise<Outcome | undefined> {
+  if (base.upstream !== undefined) return undefined;
+  const refusal = await findRefusal(repository, { branch: entry.base, from: base.commit, to: commit });
+  return refusal === undefined ? undefined : inTheWay(refusal);
+}
+
+function inTheWay({ text, paths }: Extract<SwapOutcome, { kind: 'folder-refuses' }>): Outcome {
+  return waits('folder-in-the-way', text, RETRY_MS.person, { paths });
 }
 
 /**
@@ -81,7 +97,7 @@ async function moveLocal(
       return { kind: 'base-moved' };
     case 'folder-refuses':
       context.entries.closeIntent(entry.id);
-      return waits('folder-in-the-way', swapped.text, RETRY_MS.person, { paths: swapped.paths });
+      return inTheWay(swapped);
     case 'infrastructure':
       return waits('infrastructure', swapped.text, RETRY_MS.infrastructure);
     case 'moved':

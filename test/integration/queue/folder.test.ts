@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoWith, TestQueue } from '../../support/queue.ts';
@@ -44,6 +44,49 @@ describe('a base whose folder is in the way', () => {
       await expect.poll(() => looks, { timeout: 20_000 }).toBe(at);
     }
     expect(queue.story(session)).toEqual(said);
+  });
+
+  it('is found before the check runs, which then runs once', async () => {
+    const demo = demoWith({ a: '1\n' });
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Edit', { files: { a: 'landed\n' } });
+    demo.write({ a: 'mine\n' });
+    await queue.land(session, { check: `echo run >> '${demo.root}/runs'` });
+    expect(await queue.until(session, 'waiting')).toMatchObject({
+      reason: 'folder-in-the-way',
+      paths: ['a'],
+    });
+    expect(existsSync(join(demo.root, 'runs'))).toBe(false);
+    demo.git('checkout', '--', 'a');
+    queue.clock.pass(20_000);
+    await queue.until(session, 'landed');
+    expect(readFileSync(join(demo.root, 'runs'), 'utf8')).toBe('run\n');
+  });
+
+  it('costs neither another check nor other commits while it waits', async () => {
+    const demo = demoWith({ a: '1\n' });
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Edit', { files: { a: 'landed\n' } });
+    let looks = 0;
+    queue.parts.step = (name) => {
+      if (name === 'checked') demo.write({ a: 'mine\n' });
+      if (name === 'settled') looks += 1;
+    };
+    await queue.land(session, { check: `echo run >> '${demo.root}/runs'` });
+    expect(await queue.until(session, 'waiting')).toMatchObject({ reason: 'folder-in-the-way' });
+    const intents = () => queue.parts.store.all('SELECT new_commit FROM landing_intent');
+    const [objects, intended] = [demo.git('count-objects'), intents()];
+    await expect.poll(() => looks, { timeout: 20_000 }).toBe(1);
+    for (let at = 2; at <= 4; at += 1) {
+      queue.clock.pass(20_000);
+      await expect.poll(() => looks, { timeout: 20_000 }).toBe(at);
+    }
+    expect([demo.git('count-objects'), intents()]).toEqual([objects, intended]);
+    queue.parts.step = () => {};
+    demo.git('checkout', '--', 'a');
+    queue.clock.pass(20_000);
+    await queue.until(session, 'landed');
+    expect(readFileSync(join(demo.root, 'runs'), 'utf8')).toBe('run\n');
   });
 
   it('does not wait longer when the clock is set back', async () => {
