@@ -1,7 +1,6 @@
-import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
+import { PrivateSocket } from '../platform/private-socket.ts';
 import { Client, type ClientHost, type Handlers } from './client.ts';
 
 /** What the server tells, and is told, of its clients. */
@@ -12,54 +11,46 @@ export interface ServerHost extends ClientHost {
 
 /** The sidecar's socket: any number of clients, each with a connection of its own. */
 export class SocketServer {
-  readonly #server: Server;
   readonly #clients = new Set<Client>();
-  #path = '';
+  readonly #handlers: Handlers;
+  readonly #host: ServerHost;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #socket: PrivateSocket | undefined;
 
   constructor(handlers: Handlers, host: ServerHost, clock: Clock, log: Log) {
-    this.#server = createServer((socket) => {
-      const client = new Client(socket, handlers, host, clock, log);
-      this.#clients.add(client);
-      host.changed();
-      client.gone.addEventListener('abort', () => {
-        this.#clients.delete(client);
-        host.changed();
-      });
-    });
-    this.#server.on('error', (error) => log.error('server', { error }));
+    this.#handlers = handlers;
+    this.#host = host;
+    this.#clock = clock;
+    this.#log = log;
   }
 
   get clients(): ReadonlySet<Client> {
     return this.#clients;
   }
 
-  /**
-   * Listens on a socket that this user alone can open. A dead one in its place is removed: the caller holds the lock
-   * that says that no other process serves it.
-   */
-  listen(path: string): Promise<void> {
-    this.#path = path;
-    rmSync(path, { force: true });
-    return new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      // Children inherit the umask: it differs only for the instant in which the socket is made.
-      const umask = process.umask(0o177);
-      try {
-        this.#server.listen(path, () => {
-          this.#server.off('error', reject);
-          chmodSync(path, 0o600);
-          resolve();
-        });
-      } finally {
-        process.umask(umask);
-      }
-    });
+  /** Listens at `path`: the caller holds the lock that says that no other process serves it. */
+  async listen(path: string): Promise<void> {
+    const accept = (connection: ConstructorParameters<typeof Client>[0]) => {
+      const client = new Client(connection, this.#handlers, this.#host, this.#clock, this.#log);
+      this.#clients.add(client);
+      this.#host.changed();
+      client.gone.addEventListener('abort', () => {
+        this.#clients.delete(client);
+        this.#host.changed();
+      });
+    };
+    this.#socket = new PrivateSocket(path, accept, this.#clock, this.#log);
+    await this.#socket.open();
   }
 
-  /** Stops listening and lets every client go. */
+  /** Stops listening and lets every client go; resolves when they have gone. */
   async close(): Promise<void> {
+    this.#socket?.close();
+    const leaving = [...this.#clients].map(
+      (client) => new Promise<void>((resolve) => client.gone.addEventListener('abort', () => resolve())),
+    );
     for (const client of this.#clients) client.close();
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    rmSync(this.#path, { force: true });
+    await Promise.all(leaving);
   }
 }

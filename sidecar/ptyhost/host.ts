@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import type { Clock } from '../platform/clock.ts';
 import { FrameSocket } from '../platform/frame-socket.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
+import { PrivateSocket } from '../platform/private-socket.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import {
   AttachSchema,
@@ -45,9 +45,6 @@ export interface HostDependencies {
 /** How long programs have to end after SIGHUP before SIGKILL when the host itself ends, in milliseconds. */
 const HANGUP_GRACE_MS = 2_000;
 
-/** How often the socket file is looked after: removed by somebody, it is made again. */
-const SOCKET_WATCH_MS = 5_000;
-
 /** How long a client may take to say hello, in milliseconds. */
 const HELLO_MS = 10_000;
 
@@ -61,10 +58,8 @@ export class PtyHost {
   readonly #subscribers = new Set<ControlConnection>();
   readonly #scheduler = new ParseScheduler();
   readonly #tickets: Tickets;
+  readonly #socket: PrivateSocket;
   readonly #hello: Omit<HostHello, 'version'>;
-  #server: Server | undefined;
-  #socketId: string | undefined;
-  #socketWatch: (() => void) | undefined;
   #idle: (() => void) | undefined;
   #ending = false;
 
@@ -74,6 +69,7 @@ export class PtyHost {
     this.#deps = deps;
     this.#onEnd = onEnd;
     this.#tickets = new Tickets(deps.clock, deps.ids);
+    this.#socket = new PrivateSocket(options.socket, (socket) => this.#accept(socket), deps.clock, deps.log);
     this.#hello = {
       versions: [...WIRE_VERSIONS],
       host: options.version,
@@ -87,8 +83,7 @@ export class PtyHost {
   /** Listens. The caller holds the lock that makes this the only host: a socket file that is there is a dead one. */
   async start(): Promise<void> {
     removeOldScrollback(this.#options.scrollback);
-    await this.#listen();
-    this.#watchSocket();
+    await this.#socket.open();
     this.#considerIdle();
   }
 
@@ -98,7 +93,6 @@ export class PtyHost {
     this.#ending = true;
     this.#deps.log.info('ptyhost.end', { reason, terminals: this.#terminals.size });
     this.#idle?.();
-    this.#socketWatch?.();
     this.#emit({ event: 'shutdown', reason });
     const alive = [...this.#terminals.values()].filter((terminal) => terminal.alive);
     for (const terminal of alive) terminal.kill('SIGHUP', HANGUP_GRACE_MS);
@@ -107,63 +101,13 @@ export class PtyHost {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     for (const terminal of alive) terminal.endKill();
-    this.#removeSocket();
-    this.#server?.close();
+    this.#socket.close();
     for (const connection of this.#connections) connection.end();
     for (const terminal of this.#terminals.values()) terminal.dispose();
     this.#onEnd();
   }
 
   // ── Socket ─────────────────────────────────────────────────────────────────
-
-  #listen(): Promise<void> {
-    const { socket } = this.#options;
-    mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
-    rmSync(socket, { force: true });
-    const server = createServer((connection) => this.#accept(connection));
-    this.#server = server;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      // The programs inherit the umask: it may differ only for the instant in which the socket is made.
-      const before = process.umask(0o177);
-      try {
-        server.listen(socket, () => {
-          server.removeListener('error', reject);
-          server.on('error', (error) => this.#deps.log.error('ptyhost.socket', { error }));
-          chmodSync(socket, 0o600);
-          this.#socketId = idOfFile(socket);
-          resolve();
-        });
-      } finally {
-        process.umask(before);
-      }
-    });
-  }
-
-  /** A socket file that somebody removed would cut the programs off for good. */
-  #watchSocket(): void {
-    this.#socketWatch = this.#deps.clock.after(SOCKET_WATCH_MS, () => {
-      void this.#restoreSocket().finally(() => {
-        if (!this.#ending) this.#watchSocket();
-      });
-    });
-  }
-
-  async #restoreSocket(): Promise<void> {
-    if (this.#ending || idOfFile(this.#options.socket) === this.#socketId) return;
-    this.#deps.log.warn('ptyhost.socket-gone', { socket: this.#options.socket });
-    // Connections that are open stay; only the listening end is replaced.
-    this.#server?.close();
-    try {
-      await this.#listen();
-    } catch (error) {
-      this.#deps.log.error('ptyhost.socket', { error });
-    }
-  }
-
-  #removeSocket(): void {
-    if (idOfFile(this.#options.socket) === this.#socketId) rmSync(this.#options.socket, { force: true });
-  }
 
   #accept(connection: Socket): void {
     const socket = new FrameSocket(connection);
@@ -334,9 +278,4 @@ export class PtyHost {
       this.end('idle').catch((error) => this.#deps.log.error('ptyhost.end', { error: messageOf(error) }));
     });
   }
-}
-
-function idOfFile(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }

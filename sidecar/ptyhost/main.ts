@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { BUILD } from '../platform/build.ts';
 import { markRunning } from '../platform/bundle.ts';
 import { systemClock } from '../platform/clock.ts';
+import { EXIT_TAKEN, printLastWords } from '../platform/daemon-process.ts';
 import { systemIds } from '../platform/ids.ts';
 import { fileLog } from '../platform/log.ts';
 import { pathsFor } from '../platform/paths.ts';
@@ -13,9 +14,6 @@ import { loadNativePty } from './native-pty.ts';
 
 /** Ten minutes. */
 const IDLE_MS = 600_000;
-
-/** Exit code when another ptyhost serves this home already (EX_TEMPFAIL of sysexits.h). */
-const EXIT_TAKEN = 75;
 
 /** `ptyhost --home FOLDER [--idle-ms N]`: serves until idle or told to end. */
 async function main(): Promise<void> {
@@ -49,7 +47,7 @@ async function main(): Promise<void> {
   log.info('ptyhost.start', { pid: process.pid, ...BUILD, node: process.version });
 }
 
-main().catch((error) => {
-  console.error(error);
+main().catch((error: unknown) => {
+  printLastWords(error);
   process.exit(1);
 });
