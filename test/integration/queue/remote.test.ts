@@ -61,7 +61,7 @@ describe('landing on a remote', () => {
   });
 
   it('gives a base that moves all the time some time, and the others their turn', async () => {
-    const { demo, queue } = withRemote();
+    const { demo, remote, queue } = withRemote();
     const session = queue.session('Add', { files: { a: '1\n' } });
     const other = queue.session('Other', { files: { o: '1\n' } });
     let pushes = 0;
@@ -73,13 +73,14 @@ describe('landing on a remote', () => {
     };
     await queue.land(session);
     await queue.until(other, 'landed');
-    expect(queue.entry(session)).toMatchObject({
-      state: 'queued',
-      baseMoved: 4,
-      message: 'base moved 4 times',
-    });
+    expect(queue.story(session)).toContain('queued: base moved 4 times');
     queue.clock.pass(2_000);
     await queue.until(session, 'landed');
+    expect(remote.log('main').slice(0, 3)).toEqual([
+      "Merge 'Add' (fairlead/add)",
+      "Merge 'Other' (fairlead/other)",
+      'Foreign4',
+    ]);
   });
 
   it('stops when the base was rewound, says so, and goes on when landed again', async () => {
