@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { quoteWord } from '../platform/shell.ts';
+import { writePrivateFile } from './private-folder.ts';
 
 /** What one start of an agent needs; all of it literal, since nothing else crosses an exec prefix. */
 export interface Launch {
@@ -53,13 +53,12 @@ export function launchScript(launch: Launch): string {
   ].join('\n');
 }
 
-/** Writes the launch file whole or not at all, readable by this user alone; gives its path. */
+/**
+ * Writes the launch file whole or not at all, readable by this user alone; gives its path.
+ * @throws FairleadError `worktree.broken` when a link stands in the way
+ */
 export function writeLaunchFile(launch: Launch): string {
   const file = launchFile(launch.gitDir);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, launchScript(launch), { mode: 0o700 });
-  chmodSync(draft, 0o700);
-  renameSync(draft, file);
+  writePrivateFile(launch.gitDir, file, launchScript(launch), 0o700);
   return file;
 }

@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { forgettable } from '../agents/claude/hook-compaction.ts';
 import { type HookEvent, readEventFiles } from '../agents/claude/hook-event.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
@@ -9,6 +7,7 @@ import {
   findTranscript,
 } from '../agents/claude/transcript-path.ts';
 import type { Ledger } from '../cost/ledger.ts';
+import { isPrivateFolder, removePrivateFiles } from '../environments/private-folder.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { SessionContext } from './context.ts';
 import type { Delivery } from './delivery.ts';
@@ -73,6 +72,7 @@ export class Intake {
   #takeEvents(record: SessionRecord, gitDir: string, feed: Feed): boolean {
     const { table, log } = this.#context;
     const folder = eventsFolder(gitDir);
+    if (!isPrivateFolder(gitDir, folder)) return false;
     const found = readEventFiles(folder);
     if (found.files.length === 0) return false;
     for (const { file, why } of found.refused) log.warn('event refused', { session: record.id, file, why });
@@ -94,9 +94,7 @@ export class Intake {
     this.#context.step?.('events-kept');
     // In the order of time: what is left when we die on the way are ends without their beginning, which are harmless.
     const inOrder = found.events.map(({ name }) => name.slice(name.indexOf('-') + 1));
-    for (const file of new Set([...inOrder, ...found.files])) {
-      rmSync(join(folder, file), { force: true, recursive: true });
-    }
+    removePrivateFiles(gitDir, folder, new Set([...inOrder, ...found.files]));
     if (change.closed) this.#tellEnd(record.id);
     return change.opened || change.closed;
   }

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { fitsAsArgument, launchArguments } from '../agents/claude/launch-arguments.ts';
 import { eventsFolder, launchSettings } from '../agents/claude/settings.ts';
 import { claudeConfigDir, findTranscript } from '../agents/claude/transcript-path.ts';
 import { type Launch, writeLaunchFile } from '../environments/launch-file.ts';
+import { makePrivateFolder, writePrivateFile } from '../environments/private-folder.ts';
 import { inspectWorktree, requireWorktree } from '../git/worktrees.ts';
 import { findProgram } from '../platform/programs.ts';
 import { FairleadError } from '../protocol/errors.ts';
@@ -144,10 +145,10 @@ function isForLaunch(prompt: PromptRecord): boolean {
 
 /** A file rather than an argument: arguments are seen by everybody on the machine. */
 function writeSettings(gitDir: string): string {
-  const folder = join(gitDir, 'fairlead');
-  mkdirSync(eventsFolder(gitDir), { recursive: true, mode: 0o700 });
-  const file = join(folder, 'settings.json');
-  writeFileSync(file, JSON.stringify(launchSettings(eventsFolder(gitDir))), { mode: 0o600 });
+  const events = eventsFolder(gitDir);
+  makePrivateFolder(gitDir, events);
+  const file = join(gitDir, 'fairlead', 'settings.json');
+  writePrivateFile(gitDir, file, JSON.stringify(launchSettings(events)), 0o600);
   return file;
 }
 

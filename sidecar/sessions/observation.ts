@@ -1,6 +1,7 @@
-import { type FSWatcher, mkdirSync, statSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import type { Ledger } from '../cost/ledger.ts';
+import { isPrivateFolder, makePrivateFolder } from '../environments/private-folder.ts';
 import { bootId } from '../platform/processes.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -24,6 +25,8 @@ const GATHER_MS = 15;
 
 interface Watched {
   folder: WatchedFolder | undefined;
+  /** Why the folder could not be watched at the last try. */
+  unwatchedWhy?: string | undefined;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
   feed: Feed;
@@ -32,7 +35,7 @@ interface Watched {
 interface WatchedFolder {
   watcher: FSWatcher;
   path: string;
-  inode: bigint;
+  inode: bigint | undefined;
 }
 
 /**
@@ -137,21 +140,26 @@ export class Observation {
   /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
   #watchFolder(id: string, gitDir: string, watched: Watched): void {
     const path = eventsFolder(gitDir);
-    const inode = statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
-    if (inode !== undefined && watched.folder?.inode === inode && watched.folder.path === path) return;
+    const inode = inodeOf(path);
+    const isWatched = watched.folder?.inode === inode && watched.folder?.path === path;
+    if (inode !== undefined && isWatched && isPrivateFolder(gitDir, path)) return;
     watched.folder?.watcher.close();
     watched.folder = undefined;
     try {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      makePrivateFolder(gitDir, path);
       const watcher = watch(path, { persistent: false }, () => this.#hint(id));
-      watched.folder = { watcher, path, inode: statSync(path, { bigint: true }).ino };
+      watched.folder = { watcher, path, inode: inodeOf(path) };
+      watched.unwatchedWhy = undefined;
       watcher.on('error', () => {
         watcher.close();
         if (watched.folder?.watcher === watcher) watched.folder = undefined;
       });
     } catch (error) {
-      // Without a watch the regular look finds the events, later.
-      this.#context.log.warn('events not watched', { session: id, error: messageOf(error) });
+      // Without a watch the regular look finds the events, later. Each look tries again: the reason is told once.
+      const why = messageOf(error);
+      if (watched.unwatchedWhy !== why)
+        this.#context.log.warn('events not watched', { session: id, error: why });
+      watched.unwatchedWhy = why;
     }
   }
 
@@ -272,6 +280,10 @@ export class Observation {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }
   }
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 function readinessOf(record: SessionRecord, reading: SignalReading): Readiness {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf } from '../../protocol/errors.ts';
@@ -88,20 +88,22 @@ export interface EventFiles {
 
 /**
  * Reads the finished event files of a folder. They are untrusted: anything that can write to the worktree's git
- * directory can put files there. Names of drafts (a leading dot) are left alone; symbolic links, devices and what
- * is no event are refused. A folder that is missing has no events.
+ * directory can put files there. Drafts (a leading dot) and folders are left alone; symbolic links, devices and what
+ * is no event are refused. A folder that is missing has no events. That `folder` is none behind a link is for the
+ * caller to see to.
  */
 export function readEventFiles(folder: string): EventFiles {
   const result: EventFiles = { events: [], files: [], refused: [] };
-  let names: string[];
+  let entries: Dirent[];
   try {
-    names = readdirSync(folder);
+    entries = readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return result;
     throw error;
   }
-  for (const name of names) {
-    if (name.startsWith('.')) continue;
+  for (const entry of entries) {
+    const { name } = entry;
+    if (name.startsWith('.') || entry.isDirectory()) continue;
     const event = readEventFile(folder, name);
     if (event === 'gone') continue;
     result.files.push(name);

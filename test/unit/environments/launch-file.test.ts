@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -138,5 +140,24 @@ describe('the launch file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o700);
     expect(readFileSync(file, 'utf8')).toContain('SECOND');
     expect(readdirSync(dirname(file))).toEqual(['launch']);
+  });
+
+  it('is not written through links', () => {
+    const elsewhere = join(root, 'elsewhere');
+    mkdirSync(elsewhere);
+    const precious = join(elsewhere, 'precious');
+    writeFileSync(precious, 'kept');
+    const folder = dirname(launchFile(launch.gitDir));
+    mkdirSync(folder);
+    symlinkSync(precious, join(folder, `launch.${process.pid}`));
+    symlinkSync(precious, join(folder, 'launch'));
+    writeLaunchFile(launch);
+    expect(readFileSync(precious, 'utf8')).toBe('kept');
+    expect(lstatSync(launchFile(launch.gitDir)).isFile()).toBe(true);
+
+    rmSync(folder, { recursive: true });
+    symlinkSync(elsewhere, folder);
+    expect(() => writeLaunchFile(launch)).toThrow(expect.objectContaining({ code: 'worktree.broken' }));
+    expect(readdirSync(elsewhere)).toEqual(['precious']);
   });
 });

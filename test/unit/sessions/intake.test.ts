@@ -1,0 +1,77 @@
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Ledger } from '../../../sidecar/cost/ledger.ts';
+import { pricesWith } from '../../../sidecar/cost/prices.ts';
+import { Delivery } from '../../../sidecar/sessions/delivery.ts';
+import { Feed, Intake } from '../../../sidecar/sessions/intake.ts';
+import { SessionHome } from './session-home.ts';
+
+const CONVERSATION = '11111111-1111-4111-8111-111111111111';
+
+describe('event files', () => {
+  let home: SessionHome;
+  let intake: Intake;
+  let gitDir: string;
+  let precious: string;
+  beforeEach(() => {
+    home = new SessionHome();
+    const keyboard = { screen: async () => [], press: async () => true };
+    intake = new Intake(
+      home.context,
+      Ledger.open(home.store, pricesWith()),
+      new Delivery(home.context, keyboard),
+    );
+    gitDir = join(home.folder, 'git');
+    precious = join(home.folder, 'precious');
+    mkdirSync(join(gitDir, 'fairlead', 'events'), { recursive: true });
+    mkdirSync(join(precious, 'inner'), { recursive: true });
+    writeFileSync(join(precious, 'letter'), 'dear');
+    writeFileSync(join(precious, 'inner', 'letter'), 'dear');
+  });
+  afterEach(() => home[Symbol.dispose]());
+  const events = () => join(gitDir, 'fairlead', 'events');
+  const take = () => intake.take(home.session, gitDir, new Feed());
+  const put = (name: string, event: object) =>
+    writeFileSync(join(events(), name), JSON.stringify({ session_id: CONVERSATION, ...event }));
+
+  it('are taken in and removed', () => {
+    put('1', { hook_event_name: 'UserPromptSubmit', prompt: 'do it', prompt_id: 'p' });
+    writeFileSync(join(events(), '2'), 'no event');
+    expect(take()).toBe(true);
+    expect(readdirSync(events())).toEqual([]);
+    expect(home.turns).toEqual([['do it', 'open', null]]);
+  });
+
+  it('that are links or folders cost nothing of what they lead to', () => {
+    symlinkSync(precious, join(events(), 'link'));
+    mkdirSync(join(events(), 'folder'));
+    writeFileSync(join(events(), 'folder', 'letter'), 'dear');
+    take();
+    expect(readdirSync(events())).toEqual(['folder']);
+    expect(readdirSync(join(events(), 'folder'))).toEqual(['letter']);
+    expect(readdirSync(precious).sort()).toEqual(['inner', 'letter']);
+  });
+
+  it.each([
+    ['their folder', (git: string) => join(git, 'fairlead', 'events')],
+    ['the folder above', (git: string) => join(git, 'fairlead')],
+    ['the git directory', (git: string) => git],
+  ])('are not looked for when %s is a link', (_what, at) => {
+    const link = at(join(home.folder, 'other'));
+    mkdirSync(join(link, '..'), { recursive: true });
+    mkdirSync(join(precious, 'events'));
+    mkdirSync(join(precious, 'fairlead', 'events'), { recursive: true });
+    for (const folder of ['events', 'fairlead/events'])
+      writeFileSync(join(precious, folder, 'letter'), 'dear');
+    symlinkSync(precious, link);
+    intake.take(home.session, join(home.folder, 'other'), new Feed());
+    expect(readdirSync(precious, { recursive: true }).sort()).toEqual(
+      ['events', 'events/letter', 'fairlead', 'fairlead/events', 'fairlead/events/letter'].concat([
+        'inner',
+        'inner/letter',
+        'letter',
+      ]),
+    );
+  });
+});
