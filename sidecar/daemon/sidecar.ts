@@ -111,6 +111,7 @@ export class Sidecar {
       joinConfigs(
         readConfig(join(paths.home, 'config.toml')),
         readRepositoryConfig(join(main, '.fairlead', 'config.toml')),
+        main,
       );
     const step = faultPoint(environment);
     const context: SessionContext = {

@@ -5,7 +5,7 @@ import { LandMethod, LandTarget } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
 
-/** What a person may set, in `<home>/config.toml` for all repositories and in `.fairlead/config.toml` for one. */
+/** What can be set for a repository. */
 export const Config = z.strictObject({
   branch: z
     .strictObject({
@@ -41,51 +41,65 @@ export const Config = z.strictObject({
 });
 export type Config = z.infer<typeof Config>;
 
+/** The person's own file, `<home>/config.toml`: for all repositories, and for single ones by their main checkout. */
+export const PersonConfig = Config.extend({
+  repository: z
+    .record(z.string().startsWith('/', 'the absolute path of a main checkout'), Config)
+    .default({}),
+});
+export type PersonConfig = z.infer<typeof PersonConfig>;
+
 /** Keys that make something run: taken from the person's own file only, never from a repository. */
 const RUNNABLE = [
   ['agent', 'command'],
   ['land', 'check'],
 ] as const;
 
-/** A mode in which nobody is asked: a repository, which others write too, must not choose it for the person. */
-const PERSONAL_MODE = 'bypassPermissions';
+/** Modes that ask as much as the default or more. Others write a repository too, agents among them. */
+const SHARED_MODES: readonly PermissionMode[] = ['manual', 'plan'];
 
-export const EMPTY_CONFIG: Config = Config.parse({});
+export const EMPTY_CONFIG: PersonConfig = PersonConfig.parse({});
 
 /**
- * Reads one file; a missing one is empty.
+ * Reads the person's own file; a missing one is empty.
  * @throws FairleadError `config.invalid` with the file, the line or key, and what is expected
  */
-export function readConfig(file: string): Config {
+export function readConfig(file: string): PersonConfig {
+  return readFile(file, PersonConfig);
+}
+
+function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
-      return EMPTY_CONFIG;
+      return schema.parse({});
     }
     throw invalid(file, messageOf(error), error);
   }
-  return parseConfig(text, file);
+  return parseFile(text, file, schema);
 }
 
 /**
- * Reads the file that a repository carries.
- * @throws FairleadError `config.invalid` also when it wants the agent to run without asking
+ * Reads `.fairlead/config.toml`, which a repository carries.
+ * @throws FairleadError `config.invalid` also when it wants the agent to ask less than by default
  */
 export function readRepositoryConfig(file: string): Config {
-  const config = readConfig(file);
-  if (config.agent.mode !== PERSONAL_MODE) return config;
-  throw new FairleadError(
-    'config.invalid',
-    `${file} cannot be used: [agent] mode ${PERSONAL_MODE} is refused.`,
-    {
-      hint: `Put it into config.toml in Fairlead's home, or give --mode ${PERSONAL_MODE}: a repository may not choose it.`,
-    },
-  );
+  const config = readFile(file, Config);
+  const { mode } = config.agent;
+  if (mode === undefined || SHARED_MODES.includes(mode)) return config;
+  throw new FairleadError('config.invalid', `${file} cannot be used: [agent] mode ${mode} is refused.`, {
+    hint: `Remove it there: a repository may not choose it. Give --mode ${mode}, or set it in config.toml in Fairlead's home, for all repositories or below [repository."/its/path".agent].`,
+  });
 }
 
-export function parseConfig(text: string, file: string): Config {
+/** @throws FairleadError as {@link readConfig} */
+export function parseConfig(text: string, file: string): PersonConfig {
+  return parseFile(text, file, PersonConfig);
+}
+
+function parseFile<Schema extends z.ZodType>(text: string, file: string, schema: Schema): z.output<Schema> {
   let value: unknown;
   try {
     value = parse(text);
@@ -93,7 +107,7 @@ export function parseConfig(text: string, file: string): Config {
     const place = error instanceof TomlError ? ` (line ${error.line}, column ${error.column})` : '';
     throw invalid(file, `it is not TOML${place}`, error);
   }
-  const parsed = Config.safeParse(value);
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw invalid(file, parsed.error.issues.map(wordsOf).join('; '), parsed.error);
 }
@@ -111,15 +125,19 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   return `${at}${issue.message}`;
 }
 
-/** The person's own settings win over the repository's; what runs comes from the person's alone. */
-export function joinConfigs(person: Config, repository: Config): Config {
+/**
+ * What holds for the repository whose main checkout is `main`: what the person says for it wins over what they say for
+ * all, and that over the repository's own file. What runs comes from the person alone.
+ */
+export function joinConfigs(person: PersonConfig, repository: Config, main: string): Config {
   const shared: Config = structuredClone(repository);
   for (const [section, key] of RUNNABLE) delete (shared[section] as Record<string, unknown>)[key];
+  const own = person.repository[main];
   return {
-    branch: { ...shared.branch, ...person.branch },
-    worktree: { ...shared.worktree, ...person.worktree },
-    agent: { ...shared.agent, ...person.agent },
-    land: { ...shared.land, ...person.land },
+    branch: { ...shared.branch, ...person.branch, ...own?.branch },
+    worktree: { ...shared.worktree, ...person.worktree, ...own?.worktree },
+    agent: { ...shared.agent, ...person.agent, ...own?.agent },
+    land: { ...shared.land, ...person.land, ...own?.land },
   };
 }
 

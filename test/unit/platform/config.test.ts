@@ -9,6 +9,7 @@ import {
   readConfig,
   readRepositoryConfig,
 } from '../../../sidecar/platform/config.ts';
+import { PermissionMode } from '../../../sidecar/protocol/session.ts';
 
 describe('a configuration', () => {
   let folder: string;
@@ -50,6 +51,7 @@ describe('a configuration', () => {
       worktree: { place: 'sibling', copy: ['.env', '!x'] },
       agent: { mode: 'plan', model: 'opus', command: '/opt/claude' },
       land: { to: 'local', method: 'squash', check: 'make test', checkMinutes: 5, uncommitted: 'refuse' },
+      repository: {},
     });
   });
 
@@ -62,6 +64,9 @@ describe('a configuration', () => {
     ['[branch]\nprefix = "a b"\n', '[branch] prefix: letters, digits, dots, slashes and dashes'],
     ['[land]\ncheckMinutes = 0\n', '[land] checkMinutes: '],
     ['agent = "claude"\n', '[agent]: '],
+    ['[repository."~/x".agent]\nmode = "plan"\n', '[repository] ~/x: '],
+    ['[repository."/x".agent]\nmode = "moon"\n', '[repository] /x.agent.mode: it is one of acceptEdits, '],
+    ['[repository."/x".agnt]\nmode = "plan"\n', '[repository] /x: agnt is not known'],
   ])('names what is wrong with %j', (text, words) => {
     expect(fault(text)).toContain(`config.toml cannot be used: ${words}`);
   });
@@ -72,7 +77,7 @@ describe('a configuration', () => {
       '[agent]\nmode = "acceptEdits"\nmodel = "opus"\n[branch]\nprefix = "x/"\n',
       'x',
     );
-    expect(joinConfigs(person, shared)).toEqual({
+    expect(joinConfigs(person, shared, '/src/demo')).toEqual({
       branch: { prefix: 'x/' },
       worktree: {},
       agent: { mode: 'plan', model: 'opus' },
@@ -80,17 +85,48 @@ describe('a configuration', () => {
     });
   });
 
-  it('of a repository makes nothing run, and cannot choose that nobody is asked', () => {
-    const shared = parseConfig('[agent]\ncommand = "evil"\n[land]\ncheck = "evil"\nmethod = "merge"\n', 'x');
-    expect(joinConfigs(EMPTY_CONFIG, shared)).toMatchObject({ agent: {}, land: { method: 'merge' } });
-    expect(JSON.stringify(joinConfigs(EMPTY_CONFIG, shared))).not.toContain('evil');
-    expect(shared.agent.command).toBe('evil');
+  it('of the person for one repository wins over theirs for all', () => {
+    const text = [
+      '[agent]\nmode = "plan"\nmodel = "opus"',
+      '[repository."/src/demo".agent]\nmode = "acceptEdits"',
+      '[repository."/src/demo".land]\ncheck = "make test"',
+    ].join('\n');
+    const person = parseConfig(text, 'x');
+    expect(joinConfigs(person, EMPTY_CONFIG, '/src/demo')).toMatchObject({
+      agent: { mode: 'acceptEdits', model: 'opus' },
+      land: { check: 'make test' },
+    });
+    expect(joinConfigs(person, EMPTY_CONFIG, '/src/other')).toMatchObject({
+      agent: { mode: 'plan', model: 'opus' },
+      land: {},
+    });
+  });
 
+  it('of a repository makes nothing run', () => {
+    const shared = parseConfig('[agent]\ncommand = "evil"\n[land]\ncheck = "evil"\nmethod = "merge"\n', 'x');
+    expect(joinConfigs(EMPTY_CONFIG, shared, '/src/demo')).toMatchObject({
+      agent: {},
+      land: { method: 'merge' },
+    });
+    expect(JSON.stringify(joinConfigs(EMPTY_CONFIG, shared, '/src/demo'))).not.toContain('evil');
+    expect(shared.agent.command).toBe('evil');
+  });
+
+  it.each(PermissionMode.options)(
+    'of a repository chooses %s only when that asks as much as usual',
+    (mode) => {
+      const file = join(folder, 'config.toml');
+      writeFileSync(file, `[agent]\nmode = "${mode}"\n`);
+      expect(readConfig(file).agent.mode).toBe(mode);
+      const read = () => readRepositoryConfig(file).agent.mode;
+      if (mode === 'manual' || mode === 'plan') expect(read()).toBe(mode);
+      else expect(read).toThrow(expect.objectContaining({ code: 'config.invalid' }));
+    },
+  );
+
+  it('of a repository says nothing of others', () => {
     const file = join(folder, 'config.toml');
-    writeFileSync(file, '[agent]\nmode = "bypassPermissions"\n');
-    expect(readConfig(file).agent.mode).toBe('bypassPermissions');
-    expect(() => readRepositoryConfig(file)).toThrow(expect.objectContaining({ code: 'config.invalid' }));
-    writeFileSync(file, '[agent]\nmode = "acceptEdits"\n');
-    expect(readRepositoryConfig(file).agent.mode).toBe('acceptEdits');
+    writeFileSync(file, `[repository."${folder}".agent]\nmode = "acceptEdits"\n`);
+    expect(() => readRepositoryConfig(file)).toThrow('[repository] is not known');
   });
 });
