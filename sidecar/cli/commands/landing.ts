@@ -59,8 +59,9 @@ async function land(context: CommandContext, name: string, options: LandOptions)
   const sidecar = await context.sidecar();
   const preview = await sidecar.request(protocol.LandPreview, { session: name }, context.signal);
   const interactive = isInteractive() && !context.output.json;
-  let to = options.to ?? preview.target ?? undefined;
-  if (to === undefined && interactive) {
+  // Only what the person says is sent: the sidecar keeps it for the repository.
+  let { to } = options;
+  if (to === undefined && preview.target === null && interactive) {
     to = await choose(`Where does ${preview.base} land? Kept for this repository.`, {
       remote: `push to ${preview.remote}`,
       local: 'in this clone only',
