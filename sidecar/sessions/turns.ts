@@ -96,8 +96,8 @@ export function openMissedTurn(
     const turns = table.turns(session);
     const last = turns.at(-1);
     const isKnown = turns.some((turn) => turn.event === promptId);
-    // Turns that are told of without an id stand there by the name of their event.
-    const isLast = last !== undefined && Math.abs(last.started_at - at) < HOOK_WITHIN_MS;
+    const isLast =
+      last !== undefined && isNamedByFile(last) && Math.abs(last.started_at - at) < HOOK_WITHIN_MS;
     if (isKnown || isLast || (last !== undefined && last.started_at > at)) continue;
     closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: at });
     table.openTurn({
@@ -121,6 +121,11 @@ export function closeOpenTurn(
   const last = table.turns(session).at(-1);
   if (last === undefined || !isOpen(last)) return false;
   return table.closeTurn(session, last.n, { ...end, endedAt: Math.round(end.endedAt) });
+}
+
+/** The agent gave no id for it: an older CLI. */
+function isNamedByFile({ event }: TurnRecord): boolean {
+  return /^\d{19}-/.test(event);
 }
 
 function isOpen(turn: TurnRecord | undefined): boolean {

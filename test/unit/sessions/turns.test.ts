@@ -119,6 +119,14 @@ describe('a turn that no hook told of', () => {
     expect(home.turns.at(-1)?.[1]).toBe('done');
   });
 
+  it('is opened however soon after the one before it came', () => {
+    using home = new SessionHome();
+    apply(home, [submit(2_000, 'a'), stop(2_100, 'a')]);
+    const prompts = [said('a', 2_000), said('b', 2_200)];
+    expect(openMissedTurn(home.table, 's', conversation, prompts, 60_000)).toBe(true);
+    expect(home.turns).toHaveLength(2);
+  });
+
   it('is not made of what was copied along, or of turns that hooks told without an id', () => {
     using home = new SessionHome();
     apply(home, [hookEvent(9_500, 'UserPromptSubmit', { prompt: 'text of b' })]);
