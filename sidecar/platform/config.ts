@@ -49,14 +49,21 @@ export const PersonConfig = Config.extend({
 });
 export type PersonConfig = z.infer<typeof PersonConfig>;
 
-/** Keys that make something run: taken from the person's own file only, never from a repository. */
-const RUNNABLE = [
+/** Keys that make something run, or pushed: what the repository's own file says of them is not the person's word. */
+const PERSONAL = [
   ['agent', 'command'],
   ['land', 'check'],
+  ['land', 'to'],
 ] as const;
 
 /** Modes that ask as much as the default or more. Others write a repository too, agents among them. */
 const SHARED_MODES: readonly PermissionMode[] = ['manual', 'plan'];
+
+/** What holds for one repository. */
+export interface JoinedConfig extends Config {
+  /** Where to land by the repository's own file: weaker than any answer of the person. */
+  suggestedTarget: LandTarget | undefined;
+}
 
 export const EMPTY_CONFIG: PersonConfig = PersonConfig.parse({});
 
@@ -127,17 +134,18 @@ function wordsOf(issue: z.core.$ZodIssue): string {
 
 /**
  * What holds for the repository whose main checkout is `main`: what the person says for it wins over what they say for
- * all, and that over the repository's own file. What runs comes from the person alone.
+ * all, and that over the repository's own file. What runs comes from the person alone, and `land.to` is theirs too.
  */
-export function joinConfigs(person: PersonConfig, repository: Config, main: string): Config {
+export function joinConfigs(person: PersonConfig, repository: Config, main: string): JoinedConfig {
   const shared: Config = structuredClone(repository);
-  for (const [section, key] of RUNNABLE) delete (shared[section] as Record<string, unknown>)[key];
+  for (const [section, key] of PERSONAL) delete (shared[section] as Record<string, unknown>)[key];
   const own = person.repository[main];
   return {
     branch: { ...shared.branch, ...person.branch, ...own?.branch },
     worktree: { ...shared.worktree, ...person.worktree, ...own?.worktree },
     agent: { ...shared.agent, ...person.agent, ...own?.agent },
     land: { ...shared.land, ...person.land, ...own?.land },
+    suggestedTarget: repository.land.to,
   };
 }
 

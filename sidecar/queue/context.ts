@@ -1,7 +1,7 @@
 import type { Git } from '../git/git.ts';
 import type { SwapStep } from '../git/swap-together.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config.ts';
+import type { JoinedConfig } from '../platform/config.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Paths } from '../platform/paths.ts';
@@ -36,7 +36,7 @@ export interface QueueContext {
   ids: Ids;
   log: Log;
   paths: Paths;
-  configFor(main: string): Config;
+  configFor(main: string): JoinedConfig;
   changed(entry: QueueEntry): void;
   /** Named points between two effects of a landing, where a fault test may end the process. */
   step(name: LandingStep): Promise<void> | void;

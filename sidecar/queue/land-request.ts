@@ -35,11 +35,10 @@ export async function previewLanding(
   to?: LandTarget,
 ): Promise<LandPreview> {
   const { git } = repository;
-  const { main, land_to } = context.sessions.repository(session.repository);
   const upstream = await upstreamOf(git, session.base);
   const tip = await branchTip(git, session.branch);
   const followed = upstream === undefined ? undefined : await readRef(git, upstream.tracking);
-  const target = to ?? (upstream === undefined ? 'local' : (context.configFor(main).land.to ?? land_to));
+  const target = to ?? (upstream === undefined ? 'local' : targetOf(context, session));
   const onto = target === 'remote' ? followed : await branchTip(git, session.base);
   const hasWorktree =
     session.life !== 'archived' &&
@@ -60,6 +59,13 @@ export async function previewLanding(
     localOnly:
       followed === undefined || tip === undefined ? 0 : await localCommits(git, session.base, tip, followed),
   };
+}
+
+/** Whoever can land can change the repository's own file, so it counts only where the person has said nothing. */
+function targetOf(context: QueueContext, session: SessionRecord): LandTarget | null {
+  const { main, land_to } = context.sessions.repository(session.repository);
+  const { land, suggestedTarget } = context.configFor(main);
+  return land.to ?? land_to ?? suggestedTarget ?? null;
 }
 
 export interface LandDecision {

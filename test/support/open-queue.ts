@@ -2,7 +2,7 @@ import type { Children } from '../../sidecar/git/children.ts';
 import { Git } from '../../sidecar/git/git.ts';
 import type { Clock } from '../../sidecar/platform/clock.ts';
 import { systemClock } from '../../sidecar/platform/clock.ts';
-import { type Config, EMPTY_CONFIG } from '../../sidecar/platform/config.ts';
+import { type Config, EMPTY_CONFIG, joinConfigs, type PersonConfig } from '../../sidecar/platform/config.ts';
 import { systemIds } from '../../sidecar/platform/ids.ts';
 import type { Log } from '../../sidecar/platform/log.ts';
 import { MIGRATIONS } from '../../sidecar/platform/migrations.ts';
@@ -18,7 +18,9 @@ export interface OpenQueueOptions {
   home: string;
   /** Of the person. */
   environment: Record<string, string>;
-  config?: Partial<Config>;
+  config?: Partial<PersonConfig>;
+  /** What the repository's own file says. */
+  shared?: Partial<Config>;
   children?: Children;
   clock?: Clock;
   step?: (name: LandingStep) => Promise<void> | void;
@@ -36,7 +38,7 @@ export interface OpenQueue {
   inTurn: Set<string>;
   /** What was logged, as text. */
   logged: string[];
-  config: Config;
+  config: PersonConfig;
   step: (name: LandingStep) => Promise<void> | void;
   addSession(main: string, session: NewSession): void;
   close(): Promise<void>;
@@ -95,7 +97,7 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
     ids: systemIds,
     log,
     paths,
-    configFor: () => parts.config,
+    configFor: (main) => joinConfigs(parts.config, { ...EMPTY_CONFIG, ...options.shared }, main),
     changed: () => queue.tick(),
     step: (name) => parts.step(name),
   });

@@ -277,6 +277,22 @@ describe('where to', () => {
     expect((await queue.parts.queue.preview(two.id)).target).toBe('local');
   });
 
+  it('is what the person said, whatever the file of the repository says by now', async () => {
+    const demo = demoWith();
+    const remote = demo.withRemote();
+    const queue = TestQueue.open(demo, { shared: { land: { to: 'remote' } } });
+    const [one, two, three] = ['One', 'Two', 'Three'].map((title) =>
+      queue.session(title, { files: { [title]: '1\n' } }),
+    );
+    if (one === undefined || two === undefined || three === undefined) throw new Error('three sessions');
+    expect((await queue.parts.queue.preview(one.id)).target).toBe('remote');
+    await queue.landed(one, { to: 'local' });
+    expect((await queue.landed(two)).target).toBe('local');
+    expect(remote.log('main')).toEqual(['Start']);
+    queue.parts.config = { ...queue.parts.config, land: { to: 'remote' } };
+    expect((await queue.landed(three, { withLocalCommits: true })).target).toBe('remote');
+  });
+
   it('is this clone when there is no remote, and a remote is refused then', async () => {
     const demo = demoWith();
     const queue = TestQueue.open(demo);

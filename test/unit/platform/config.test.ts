@@ -82,6 +82,7 @@ describe('a configuration', () => {
       worktree: {},
       agent: { mode: 'plan', model: 'opus' },
       land: { to: 'local' },
+      suggestedTarget: undefined,
     });
   });
 
@@ -99,6 +100,14 @@ describe('a configuration', () => {
     expect(joinConfigs(person, EMPTY_CONFIG, '/src/other')).toMatchObject({
       agent: { mode: 'plan', model: 'opus' },
       land: {},
+    });
+  });
+
+  it('of a repository suggests where to land, and does not decide it', () => {
+    const shared = parseConfig('[land]\nto = "remote"\n', 'x');
+    expect(joinConfigs(EMPTY_CONFIG, shared, '/src/demo')).toMatchObject({
+      land: {},
+      suggestedTarget: 'remote',
     });
   });
 
