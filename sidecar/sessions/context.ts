@@ -14,6 +14,8 @@ export type SessionStep =
   | 'launch-stored'
   | 'launch-written'
   | 'terminal-made'
+  | 'ending-stored'
+  | 'agent-ended'
   | 'events-kept'
   | 'prompt-stored'
   | 'prompt-sent'

@@ -1,11 +1,7 @@
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
-import { sleep } from '../platform/clock.ts';
-import { FairleadError } from '../protocol/errors.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
 import type { FleetParts, Starter } from './starter.ts';
-
-/** How long the programs of a terminal are waited for after they were told to end, in milliseconds. */
-const END_WITHIN_MS = 10_000;
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
 export class Ender {
@@ -17,22 +13,56 @@ export class Ender {
     this.#starter = starter;
   }
 
-  /** Ends the agent and what it started; branch, worktree and conversation stay. `outcome` is that of an open turn. */
+  /**
+   * Ends the agent and what it started; branch, worktree and conversation stay. `outcome` is that of an open turn.
+   * @throws FairleadError `terminal.running`, `ptyhost.lost`, `daemon.spawn-failed`: it may run still, and is seen then
+   */
   async sleep(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
-    const { context, observation, view, serial } = this.#parts;
+    const { context, observation, terminals, view, serial } = this.#parts;
     await observation.look(id);
     await serial.run(id, async () => {
       const record = context.table.get(id);
+      if (record.terminal !== null || record.shell !== null) await terminals.open();
       observation.endTurn(record, outcome);
-      // Stored first: an agent that ends because of this is no news.
-      context.table.update(id, { life: 'sleeping', terminal: null, shell: null, ...restingFacts(record) });
-      await Promise.all(
-        [record.terminal, record.shell].map((terminal) =>
-          terminal === null ? undefined : this.#end(terminal),
-        ),
-      );
+      // Stored first: an agent that ends because of this is no news. Its terminal is its own until it has ended.
+      context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
+      context.step?.('ending-stored');
+      await this.#endTerminals(record);
     });
     view.announce(id);
+  }
+
+  /**
+   * Ends what an earlier sidecar had begun to end, and terminals that belong to nothing: no agent works on for nobody.
+   * Nothing is awaited; what looks at a session comes after its ending.
+   */
+  takeUp(): void {
+    const { context, terminals, serial } = this.#parts;
+    const sessions = context.table.list({ archived: false });
+    const failed = (terminal: string) => (error: unknown) =>
+      context.log.error('terminal not ended', { terminal, error: messageOf(error) });
+    for (const { id, life, terminal, reason } of sessions) {
+      const known = terminals.terminal(terminal);
+      if (life !== 'sleeping' || terminal === null || known.kind !== 'known') continue;
+      // One that ended by itself is kept with what the person is told of its end.
+      if (known.info.exited !== undefined && reason !== null) continue;
+      void serial
+        .run(id, async () => {
+          const record = context.table.get(id);
+          if (record.terminal === terminal) await this.#endTerminals({ ...record, shell: null });
+        })
+        .catch(failed(terminal));
+    }
+    const owned = new Set(sessions.flatMap(({ terminal, shell }) => [terminal, shell]));
+    // The question of trust stands in the main checkout, and is taken up by the sessions that wait for its answer.
+    const asking = new Set(
+      sessions
+        .filter(({ life, git_dir }) => life === 'starting' && git_dir === null)
+        .map(({ repository }) => context.table.repository(repository).main),
+    );
+    for (const { id, cwd } of terminals.terminals) {
+      if (!owned.has(id) && !asking.has(cwd)) void terminals.end(id).catch(failed(id));
+    }
   }
 
   /** Ends every agent and shell. */
@@ -87,16 +117,14 @@ export class Ender {
     view.announce(id);
   }
 
-  async #end(terminal: string): Promise<void> {
-    const { terminals } = this.#parts;
-    if (terminals.terminal(terminal).kind !== 'known') return;
-    await terminals.request('kill', { id: terminal });
-    for (let waited = 0; waited < END_WITHIN_MS; waited += 50) {
-      const known = terminals.terminal(terminal);
-      if (known.kind !== 'known' || known.info.exited !== undefined) break;
-      await sleep(50);
-    }
-    await terminals.request('forget', { id: terminal });
+  async #endTerminals({ id, terminal, shell }: SessionRecord): Promise<void> {
+    const { context, terminals } = this.#parts;
+    await Promise.all([terminal, shell].map((each) => (each === null ? undefined : terminals.end(each))));
+    context.step?.('agent-ended');
+    context.table.update(id, {
+      ...(terminal === null ? {} : { terminal: null }),
+      ...(shell === null ? {} : { shell: null }),
+    });
   }
 }
 

@@ -38,6 +38,7 @@ export class Fleet {
   async start(): Promise<void> {
     const { context, observation, terminals } = this.#parts;
     await observation.start();
+    this.#ender.takeUp();
     for (const record of context.table.list({ archived: false })) {
       const runs = terminals.terminal(record.terminal).kind === 'known';
       const halfMade = record.life === 'starting' && (record.git_dir === null || !runs);

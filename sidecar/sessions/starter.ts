@@ -91,9 +91,11 @@ export class Starter {
     }
     await serial.run(id, async () => {
       const record = requirePlace(context.table.get(id));
+      // While no ptyhost has answered, nobody knows whether the agent runs.
+      await terminals.open();
       const known = terminals.terminal(record.terminal);
       if (known.kind === 'known' && known.info.exited === undefined) return;
-      if (known.kind === 'known') await terminals.request('forget', { id: known.info.id });
+      if (known.kind === 'known') await terminals.forget(known.info.id);
       context.table.update(id, {
         life: 'starting',
         terminal: null,
@@ -104,9 +106,10 @@ export class Starter {
       try {
         await this.#launch({ ...record, life: 'starting', terminal: null });
       } catch (error) {
-        // It is as it was: whoever asked for it gets the error.
+        // It is as it was: whoever asked for it gets the error. A terminal that may have come to be all the same stays
+        // its own.
         const { life, demand, reason, agent_fact } = record;
-        context.table.update(id, { life, demand, reason, agent_fact, terminal: null });
+        context.table.update(id, { life, demand, reason, agent_fact });
         throw error;
       }
     });

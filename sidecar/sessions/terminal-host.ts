@@ -1,7 +1,11 @@
+import { sleep } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { HostEvent, HostHello, Method, ParamsOf, ResultOf, TerminalInfo } from '../protocol/ptywire.ts';
 import type { PtyHostClient } from '../terminals/ptyhost-client.ts';
+
+/** How long the programs of a terminal are waited for after they were told to end, in milliseconds. */
+const END_WITHIN_MS = 10_000;
 
 /** What is known of a terminal: as the ptyhost has it, or that it has none of this id. */
 export type KnownTerminal = { kind: 'known'; info: TerminalInfo } | { kind: 'gone' } | { kind: 'unknown' };
@@ -58,6 +62,34 @@ export class TerminalHost {
     const { terminal } = await this.request('create', params);
     this.#keep(terminal);
     return terminal;
+  }
+
+  /**
+   * Ends the program of a terminal with all that it started, and drops the terminal. One that is gone is no error.
+   * @throws FairleadError `terminal.running` (it does not end), `ptyhost.lost`, `daemon.spawn-failed`: it may run still
+   */
+  async end(id: string, how: Omit<ParamsOf<'kill'>, 'id'> = {}): Promise<void> {
+    // Whether it is there is known only from a ptyhost that answers.
+    await this.open();
+    if (!this.#isRunning(id)) return this.forget(id);
+    try {
+      await this.request('kill', { id, ...how });
+    } catch (error) {
+      if (!(error instanceof FairleadError && error.code === 'terminal.gone')) throw error;
+    }
+    for (let waited = 0; waited < END_WITHIN_MS && this.#isRunning(id); waited += 50) await sleep(50);
+    await this.forget(id);
+  }
+
+  /** Drops a terminal that has exited. @throws FairleadError `terminal.running`, `ptyhost.lost` */
+  async forget(id: string): Promise<void> {
+    await this.request('forget', { id });
+    this.#terminals.delete(id);
+  }
+
+  #isRunning(id: string): boolean {
+    const known = this.terminal(id);
+    return known.kind === 'known' && known.info.exited === undefined;
   }
 
   /** Reads the list anew: repairs whatever event did not come. */

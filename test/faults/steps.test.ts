@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prompt } from '../support/model/story.ts';
 import { asked, dieAt, turnsOf, waitFor } from '../support/session-faults.ts';
@@ -59,5 +60,28 @@ describe('kill -9 of the sidecar', () => {
     }
     expect(asked(world)).toHaveLength(steps.length);
     expect(world.repository.git('worktree', 'list').split('\n')).toHaveLength(steps.length + 1);
+  });
+
+  it('anywhere in the ending of an agent leaves none running, and no second one', {
+    timeout: 300_000,
+  }, async () => {
+    await using world = await World.open();
+    world.model.when(prompt(/./)).says('Understood.');
+    const { id } = await world.start('Begin');
+    await waitFor(world, 'finished', id);
+    for (const [n, step] of (['ending-stored', 'agent-ended'] as const).entries()) {
+      const pid = await dieAt(world, step);
+      expect((await world.fairlead.run(['stop', id])).code, step).not.toBe(0);
+      await gone(pid);
+      const asleep = await world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
+      expect(asleep, step).toMatchObject({ state: 'finished', reason: null });
+      await expect
+        .poll(async () => (await world.json<SidecarStatus>('status')).terminals, { timeout: 20_000 })
+        .toEqual([]);
+      await world.json('send', id, `Go on after ${step}`);
+      expect(await waitFor(world, 'finished', id), step).toMatchObject({ turns: n + 2 });
+      const { terminals } = await world.json<SidecarStatus>('status');
+      expect(terminals.map(({ session }) => session)).toEqual([id]);
+    }
   });
 });

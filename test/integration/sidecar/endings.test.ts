@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Ledger } from '../../../sidecar/cost/ledger.ts';
+import { pricesWith } from '../../../sidecar/cost/prices.ts';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
+import { Fleet } from '../../../sidecar/sessions/fleet.ts';
+import { TerminalHost } from '../../../sidecar/sessions/terminal-host.ts';
+import type { PtyHostClient } from '../../../sidecar/terminals/ptyhost-client.ts';
+import { PtyHostHarness, shell } from '../../support/ptyhost.ts';
+import { SessionHome } from '../../unit/sessions/session-home.ts';
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+describe('a session whose agent runs in a ptyhost that was not yet asked', () => {
+  let ptyhost: PtyHostHarness;
+  let client: PtyHostClient;
+  let home: SessionHome;
+  let agent: string;
+  let fleet: Fleet;
+
+  const fleetOver = (connect: () => Promise<PtyHostClient>) =>
+    new Fleet(home.context, new TerminalHost(connect, SILENT), Ledger.open(home.store, pricesWith()), {
+      queueEntry: () => null,
+      changed: () => {},
+    });
+  const running = async () => {
+    const { terminals } = await client.request('list', {});
+    return terminals.filter(({ exited }) => exited === undefined).map(({ id }) => id);
+  };
+
+  beforeEach(async () => {
+    ptyhost = new PtyHostHarness();
+    client = await ptyhost.client();
+    const { terminal } = await client.request('create', shell('exec sleep 1000'));
+    agent = terminal.id;
+    home = new SessionHome({ terminal: agent, agent_fact: 'working' });
+    fleet = fleetOver(() => ptyhost.client());
+  });
+  afterEach(async () => {
+    fleet.stop();
+    home[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  it('keeps that agent when it is resumed', async () => {
+    await fleet.resume('s');
+    expect(home.session).toMatchObject({ terminal: agent, life: 'active' });
+    expect(await running()).toEqual([agent]);
+  });
+
+  it('ends that agent when it is stopped', async () => {
+    await fleet.stopSession('s');
+    expect(home.session).toMatchObject({ terminal: null, life: 'sleeping' });
+    expect(await running()).toEqual([]);
+  });
+
+  it('keeps its terminal when no ptyhost can be asked', async () => {
+    const lost = fleetOver(async () => {
+      throw new FairleadError('ptyhost.lost', 'It does not answer.');
+    });
+    await expect(lost.stopSession('s')).rejects.toMatchObject({ code: 'ptyhost.lost' });
+    expect(home.session).toMatchObject({ terminal: agent, life: 'active' });
+    lost.stop();
+  });
+
+  it('has it ended at start when that was begun before', async () => {
+    home.table.update('s', { life: 'sleeping', agent_fact: 'ended' });
+    await fleet.start();
+    await expect.poll(running).toEqual([]);
+    await expect.poll(() => home.session).toMatchObject({ terminal: null, life: 'sleeping' });
+  });
+
+  it('is left alone at start, while a terminal that belongs to nothing is ended', async () => {
+    await client.request('create', shell('exec sleep 1000'));
+    await fleet.start();
+    await expect.poll(running).toEqual([agent]);
+  });
+
+  it('leaves the question of trust alone that a session waits for', async () => {
+    const { terminal } = await client.request('create', shell('exec sleep 1000', { cwd: '/' }));
+    const repository = home.table.repositoryOf('/.git', '/', 'q', 0);
+    home.table.insert({
+      ...home.session,
+      id: 'held',
+      repository: repository.id,
+      life: 'starting',
+      git_dir: null,
+      terminal: null,
+    });
+    await client.request('create', shell('exec sleep 1000'));
+    await fleet.start();
+    await expect.poll(running).toEqual([agent, terminal.id]);
+  });
+});
