@@ -3,6 +3,7 @@ import type { HookEvent } from '../agents/claude/hook-event.ts';
 import { clearComposerSteps, promptSteps } from '../agents/claude/keys.ts';
 import { sleep } from '../platform/clock.ts';
 import type { Reason } from '../protocol/reason.ts';
+import { pasteText } from '../terminals/input.ts';
 import type { SessionContext } from './context.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
@@ -181,9 +182,12 @@ function arrivedPrompt(event: HookEvent, sent: readonly PromptRecord[]): PromptR
   return command && sent.find(({ text }) => command.text.test(text.trim()));
 }
 
-/** White space may change on the way: line ends, tabs, what stands around. */
+/**
+ * Texts change on the way: line ends, tabs, what stands around; a paste loses escape sequences whole, what goes along
+ * as an argument perhaps only their control characters.
+ */
 function isSameText(one: string, other: string): boolean {
-  return plain(one) === plain(other);
+  return plain(one) === plain(other) || bare(one) === bare(other);
 }
 
 /** A composer shows a part of a long text only. */
@@ -192,5 +196,13 @@ function isPartOf(composer: string, text: string): boolean {
 }
 
 function plain(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, '');
+  return bare(pasteText(text));
+}
+
+/** The agent composes letters; half a surrogate pair does not outlive the way to it. */
+function bare(text: string): string {
+  return text
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, '');
 }

@@ -182,6 +182,16 @@ describe('a prompt has arrived', () => {
     expect(told('one', 1, 'UserPromptSubmit', { prompt: 'one', agentId: 'sub' })).toBe(false);
   });
 
+  it('when what a terminal cannot take as text was taken out or changed', () => {
+    const submitted = (text: string, prompt: string) => told(text, 1, 'UserPromptSubmit', { prompt });
+    expect(submitted('\u001b[31mred\u001b[0m', 'red')).toBe(true);
+    expect(submitted('\u001b]0;title\u0007red', 'red')).toBe(true);
+    expect(submitted('\u001b[31mred', '[31mred')).toBe(true);
+    expect(submitted('Gru\u0308\u00dfe', 'Gr\u00fc\u00dfe')).toBe(true);
+    expect(submitted('half \ud83d of a pair', 'half \ufffd of a pair')).toBe(true);
+    expect(submitted('\u001b[31mred\u001b[0m', 'blue')).toBe(false);
+  });
+
   it('when it is a command, by what the command does', () => {
     expect(told('/clear', 1, 'SessionStart', { source: 'clear' })).toBe(true);
     expect(told('/compact keep the plan', 1, 'SessionStart', { source: 'compact' })).toBe(true);
