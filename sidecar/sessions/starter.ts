@@ -1,5 +1,5 @@
 import { openRepository, type Repository } from '../git/repository.ts';
-import { discardWorktree } from '../git/worktrees.ts';
+import { discardWorktree, registrationOf } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { gitOf, type SessionContext } from './context.ts';
@@ -177,26 +177,31 @@ export class Starter {
     }
   }
 
-  /** Takes back a session that could not be started: whoever asked for it gets the error and nothing else. */
-  async #abandon(record: SessionRecord): Promise<void> {
-    const { context, terminals, view } = this.#parts;
-    const now = context.table.find(record.id);
-    try {
-      if (now?.terminal) await terminals.request('kill', { id: now.terminal, signal: 'SIGKILL', graceMs: 0 });
-      if (now?.git_dir) {
-        const repository = await this.repositoryOf(now);
-        // Copied files and brought changes make it dirty; nobody has worked in it.
-        await discardWorktree(repository, {
-          folder: now.worktree,
-          branch: now.branch,
-          commit: now.base_commit,
-        });
-      }
-    } catch (error) {
-      context.log.warn('session not cleared away', { session: record.id, error: messageOf(error) });
+  /**
+   * Takes back a session that could not be started: whoever asked for it gets the error and nothing else. What cannot
+   * be cleared away stays, with the session that knows of it.
+   */
+  async #abandon({ id }: SessionRecord): Promise<void> {
+    const { context, terminals, observation, view } = this.#parts;
+    const record = context.table.get(id);
+    if (record.terminal !== null) {
+      await terminals.end(record.terminal, { signal: 'SIGKILL', graceMs: 0 }).catch((error: unknown) =>
+        // One that runs all the same belongs to nothing: the next start ends it.
+        context.log.warn('terminal not ended', { session: id, error: messageOf(error) }),
+      );
     }
-    context.table.remove(record.id);
-    view.announce(record.id);
+    try {
+      const repository = await this.repositoryOf(record);
+      const { worktree: folder, branch, base_commit: commit, git_dir } = record;
+      const isMade = git_dir !== null || registrationOf(repository.commonDir, folder) !== undefined;
+      // Copied files and brought changes make it dirty; nobody has worked in it.
+      if (isMade) await discardWorktree(repository, { folder, branch, commit });
+    } catch (error) {
+      observation.watch(id);
+      return this.#notStarted(id, error);
+    }
+    context.table.remove(id);
+    view.announce(id);
   }
 }
 
