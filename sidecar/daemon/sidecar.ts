@@ -155,6 +155,7 @@ export class Sidecar {
         repository: (id) => table.repository(id),
         setLandTo: (repository, to) => table.setLandTo(repository, to),
         isInTurn: (id) => fleet.isInTurn(id),
+        turnCount: (id) => table.turnCount(id),
         setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
         environment: (session) => table.environment(session.environment),
         git: (session, folder) => gitOf(context, table.environment(session.environment), folder),

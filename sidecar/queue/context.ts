@@ -20,6 +20,8 @@ export interface QueuedSessions {
   setLandTo(repository: string, to: 'local' | 'remote'): void;
   /** Whether the agent is in a turn, or may be: its worktree is not to be touched. */
   isInTurn(id: string): boolean;
+  /** How many turns the session has had, with one that is open. */
+  turnCount(id: string): number;
   /** Moves the session on the landing axis; a demand says what the person is needed for, null that nothing is. */
   setLanding(id: string, landing: LandingFact, demand: Reason | null): void;
   /** Variables that checks of this session run in. */

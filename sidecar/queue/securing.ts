@@ -20,9 +20,9 @@ export async function secureWork(
   repository: Repository,
   session: SessionRecord,
 ): Promise<Secured> {
-  if (context.sessions.isInTurn(session.id)) {
-    return waits('in-a-turn', 'Its agent is in a turn.', RETRY_MS.turn);
-  }
+  const { sessions } = context;
+  if (sessions.isInTurn(session.id)) return waits('in-a-turn', 'Its agent is in a turn.', RETRY_MS.turn);
+  const turns = sessions.turnCount(session.id);
   const fault = inspectWorktree(repository, session.worktree, session.branch);
   if (session.life !== 'archived' && fault?.kind !== 'folder-missing') {
     const stopped =
@@ -33,6 +33,10 @@ export async function secureWork(
   }
   const head = await branchTip(repository.git, session.branch);
   if (head === undefined) return fails('branch-missing', `The branch ${session.branch} does not exist.`);
+  // Commit hooks may run for minutes, and a prompt may arrive then: half of a turn is not to land.
+  if (sessions.isInTurn(session.id) || sessions.turnCount(session.id) !== turns) {
+    return waits('in-a-turn', 'Its agent began a turn while the work was committed.', RETRY_MS.turn);
+  }
   await context.step('secured');
   return { kind: 'secured', head };
 }
@@ -58,7 +62,7 @@ async function commitWork(
       },
     );
   }
-  return uncommitted(await commitAll(git, { message: session.title }));
+  return uncommitted(await commitAll(git, { message: session.title, branch: session.branch }));
 }
 
 function uncommitted(outcome: CommitAllOutcome): Outcome | undefined {

@@ -84,6 +84,7 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
       repository: (id) => table.repository(id),
       setLandTo: (repository, to) => table.setLandTo(repository, to),
       isInTurn: (id) => inTurn.has(id),
+      turnCount: (id) => table.turnCount(id),
       setLanding: (id, landing, demand) => table.update(id, { landing, demand }),
       environment: (session) => table.environment(session.environment),
       git: (session, folder) =>

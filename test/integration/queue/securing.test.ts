@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoWith, TestQueue } from '../../support/queue.ts';
@@ -65,6 +65,38 @@ describe('securing the work', () => {
     await queue.parts.queue.stop();
     expect(queue.story(session)).toHaveLength(said);
   });
+
+  it.each(['goes on', 'has ended'])(
+    'lands no half of a turn that begins while the commit hook runs, when it %s by then',
+    async (end) => {
+      const demo = demoWith();
+      const [begun, go] = [join(demo.root, 'begun'), join(demo.root, 'go')];
+      demo.hook('pre-commit', `touch '${begun}'; while ! test -e '${go}'; do sleep 0.02; done`);
+      const queue = TestQueue.open(demo);
+      const session = queue.session('Add');
+      session.work.write({ a: '1\n' });
+      await queue.land(session);
+      await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);
+      queue.parts.table.openTurn({
+        session: session.id,
+        agent_session: 'agent',
+        event: 'event',
+        prompt: 'More',
+        started_at: queue.clock.now(),
+      });
+      session.work.write({ b: '2\n' });
+      if (end === 'goes on') queue.parts.inTurn.add(session.id);
+      writeFileSync(go, '');
+      if (end === 'goes on') {
+        await queue.until(session, 'in-a-turn');
+        expect(demo.log('main')).toEqual(['Start']);
+        queue.parts.inTurn.delete(session.id);
+        queue.clock.pass(60_000);
+      }
+      await queue.until(session, 'landed');
+      expect([demo.show('main', 'a'), demo.show('main', 'b')]).toEqual(['1\n', '2\n']);
+    },
+  );
 
   it('refuses uncommitted work where the person wants it so', async () => {
     const demo = demoWith();
