@@ -181,8 +181,10 @@ export class Fleet {
     const { table } = this.#parts.context;
     const { life, agent_fact, demand } = table.get(id);
     if (life === 'sleeping' || life === 'archived') return false;
+    // One that cannot start without the person has no agent yet.
+    if (life === 'starting') return demand === null;
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && demand === null);
-    return inTurn || life === 'starting' || table.openPrompts(id).length > 0;
+    return inTurn || table.openPrompts(id).length > 0;
   }
 
   isAnyInTurn(): boolean {

@@ -84,8 +84,8 @@ export class Starter {
    */
   async resume(name: string): Promise<void> {
     const { context, terminals, observation, view, serial } = this.#parts;
-    const { id, life, git_dir, demand } = view.living(name);
-    if (git_dir === null && (life === 'sleeping' || demand?.kind === 'start-failed')) {
+    const { id, life, git_dir } = view.living(name);
+    if (git_dir === null && life === 'sleeping') {
       context.table.update(id, { life: 'starting', demand: null });
       return this.#holdOrProceed(context.table.get(id));
     }
@@ -162,7 +162,8 @@ export class Starter {
     const { context, observation, view } = this.#parts;
     context.log.warn('session not started', { session: id, error: messageOf(error) });
     const demand: Reason = { kind: 'start-failed', message: `It could not be started: ${messageOf(error)}` };
-    context.table.update(id, { demand });
+    // It starts no longer: nobody is to wait for that, and it is tried again when somebody says so.
+    context.table.update(id, { life: 'sleeping', demand });
     observation.recompute(id);
     view.announce(id);
   }

@@ -84,6 +84,16 @@ describe('a session whose agent cannot be started', () => {
     const [session] = person.fleet.list({ archived: false });
     expect(session).toMatchObject({ state: 'needs-you', reason: { kind: 'start-failed' } });
     expect(person.branches).toContain(session?.branch);
+    expect(person.fleet.isAnyInTurn()).toBe(false);
     expect(existsSync(session?.worktree ?? '')).toBe(true);
+  });
+
+  it('is in no turn while it waits for the person to let it start', async () => {
+    const { session } = await person.new({ start: false, prompt: 'Work' });
+    const demand = { kind: 'trust', message: 'Do you trust it?' } as const;
+    person.home.table.update(session.id, { life: 'starting', git_dir: null, demand });
+    expect(person.fleet.isInTurn(session.id)).toBe(false);
+    person.home.table.update(session.id, { demand: null });
+    expect(person.fleet.isInTurn(session.id)).toBe(true);
   });
 });
