@@ -22,6 +22,9 @@ const TYPING_MS = 500;
 
 const LOOK_AGAIN_MS = 1_000;
 
+/** So long whoever sends a prompt to an agent that sleeps may take to start it, in milliseconds. */
+const STARTED_WITHIN_MS = 10_000;
+
 /** Clocks of transcript and store may differ by so much, in milliseconds. */
 const SKEW_MS = 1_000;
 
@@ -91,6 +94,24 @@ export class Delivery {
     return opened.length > 0;
   }
 
+  /** What a person is needed for when the agent of a session sleeps: a prompt that it did not get. */
+  stranded(session: SessionRecord): Reason | undefined {
+    const { table, clock } = this.#context;
+    // Without a conversation it was never started: the first prompt waits for that.
+    if (session.life !== 'sleeping' || table.agentSessions(session.id).length === 0) return undefined;
+    const left = table
+      .openPrompts(session.id)
+      .find(
+        ({ text, created_at }) => created_at <= clock.now() - STARTED_WITHIN_MS && !EXIT.test(text.trim()),
+      );
+    return (
+      left && {
+        kind: 'prompt-undelivered',
+        message: `The agent ended before it got a prompt, and gets it when it is started again: ${beginning(left)}`,
+      }
+    );
+  }
+
   /** Sends the next prompt when it is due. */
   async deliver(session: SessionRecord, readiness: Readiness): Promise<Delivered> {
     const { table, clock, log } = this.#context;
@@ -148,11 +169,12 @@ export class Delivery {
   }
 }
 
-function undelivered({ text }: PromptRecord): Reason {
-  return {
-    kind: 'prompt-undelivered',
-    message: `The agent did not take a prompt: ${text.split('\n', 1)[0]?.slice(0, 120)}`,
-  };
+function undelivered(prompt: PromptRecord): Reason {
+  return { kind: 'prompt-undelivered', message: `The agent did not take a prompt: ${beginning(prompt)}` };
+}
+
+function beginning({ text }: PromptRecord): string {
+  return text.split('\n', 1)[0]?.slice(0, 120) ?? '';
 }
 
 /** At least as many rows as `text` takes in a composer. */
@@ -164,12 +186,14 @@ function sentPrompts(open: readonly PromptRecord[]): PromptRecord[] {
   return open.filter(({ state }) => state === 'sent');
 }
 
+const EXIT = /^\/?(exit|quit)$/;
+
 /** Commands that are no prompt to the agent's hooks, by the events that they make. */
 const COMMANDS = [
   { event: 'SessionStart', source: 'clear', text: /^\/(clear|reset|new)\b/ },
   { event: 'SessionStart', source: 'compact', text: /^\/compact\b/ },
   { event: 'SessionStart', source: 'resume', text: /^\/resume\b/ },
-  { event: 'SessionEnd', source: undefined, text: /^\/?(exit|quit)$/ },
+  { event: 'SessionEnd', source: undefined, text: EXIT },
 ];
 
 /** The prompt that an event shows to have arrived. Other prompts were typed by a person. */

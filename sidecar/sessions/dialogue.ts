@@ -30,7 +30,8 @@ export class Dialogue {
   /**
    * Brings a prompt to the agent, starting it again when it sleeps. Waits while it is on its way; not for the end of
    * a turn that runs, nor for a person. Gives whether the agent has it.
-   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`
+   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`; the agent
+   * does not get the prompt later then
    */
   async send(name: string, text: string, signal: AbortSignal): Promise<boolean> {
     const { context, observation, view } = this.#parts;
@@ -52,9 +53,14 @@ export class Dialogue {
       table.update(id, { demand: null, unread: false });
     });
     context.step?.('prompt-stored');
-    if (life === 'sleeping') await this.#starter.resume(id);
+    if (life === 'sleeping') await this.#startFor(prompt, id);
     await observation.look(id);
     await view.until(() => this.#isSettled(prompt, id), { signal });
+    if (this.#wasPutToRest(prompt, id)) {
+      await this.#startFor(prompt, id);
+      await observation.look(id);
+      await view.until(() => this.#isSettled(prompt, id), { signal });
+    }
     const state = table.prompt(prompt)?.state;
     if (state !== 'failed') return state === 'confirmed';
     throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
@@ -62,10 +68,32 @@ export class Dialogue {
     });
   }
 
+  /** Starts the agent for a prompt. Whoever sent that gets the error and may send it again: it is not kept. */
+  async #startFor(prompt: string, session: string): Promise<void> {
+    const { table } = this.#parts.context;
+    try {
+      await this.#starter.resume(session);
+    } catch (error) {
+      if (this.#isOpen(prompt)) table.updatePrompt(prompt, { state: 'failed' });
+      throw error;
+    }
+  }
+
+  /** Whether the agent was ended because its work has landed, by whom did not see the prompt coming. */
+  #wasPutToRest(prompt: string, session: string): boolean {
+    const { life, landing, demand } = this.#parts.context.table.get(session);
+    return this.#isOpen(prompt) && life === 'sleeping' && landing === 'landed' && demand?.kind !== 'trust';
+  }
+
+  #isOpen(prompt: string): boolean {
+    const state = this.#parts.context.table.prompt(prompt)?.state;
+    return state === 'waiting' || state === 'sent';
+  }
+
   #isSettled(prompt: string, session: string): boolean {
     const { table } = this.#parts.context;
+    if (!this.#isOpen(prompt)) return true;
     const state = table.prompt(prompt)?.state;
-    if (state !== 'waiting' && state !== 'sent') return true;
     const { agent_fact, life, reason, demand } = table.get(session);
     // The agent has ended, or waits for somebody: it gets the prompt when that is over.
     if (life === 'sleeping' || demand?.kind === 'trust') return true;

@@ -216,6 +216,18 @@ export class Observation {
     const changed = reading !== undefined && this.#interpret(record, reading);
     if (changed || taken) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
+    this.#noteStranded(table.get(id));
+  }
+
+  #noteStranded(record: SessionRecord): void {
+    const demand = record.demand === null && record.reason === null && this.#delivery.stranded(record);
+    if (demand) this.#demand(record.id, demand);
+  }
+
+  #demand(id: string, demand: Reason): void {
+    this.#context.table.update(id, { demand });
+    this.recompute(id);
+    this.#announce(id);
   }
 
   /** Turns a reading into facts; gives whether anything that people see has changed. */
@@ -271,11 +283,7 @@ export class Observation {
 
   async #deliver(record: SessionRecord, reading: SignalReading): Promise<void> {
     const { demand, lookAgainMs } = await this.#delivery.deliver(record, readinessOf(record, reading));
-    if (demand !== undefined) {
-      this.#context.table.update(record.id, { demand });
-      this.recompute(record.id);
-      this.#announce(record.id);
-    }
+    if (demand !== undefined) this.#demand(record.id, demand);
     if (lookAgainMs !== undefined) {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }

@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Ledger } from '../../../sidecar/cost/ledger.ts';
+import { pricesWith } from '../../../sidecar/cost/prices.ts';
+import { Fleet } from '../../../sidecar/sessions/fleet.ts';
+import { TerminalHost } from '../../../sidecar/sessions/terminal-host.ts';
+import type { PtyHostClient } from '../../../sidecar/terminals/ptyhost-client.ts';
+import { PtyHostHarness, shell } from '../../support/ptyhost.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { SessionHome } from '../../unit/sessions/session-home.ts';
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+const CONVERSATION = '11111111-1111-4111-8111-111111111111';
+
+/** A session whose worktree is gone, so that its agent cannot be started. */
+describe('a prompt for an agent that sleeps', () => {
+  let ptyhost: PtyHostHarness;
+  let client: PtyHostClient;
+  let home: SessionHome;
+  let fleet: Fleet;
+  const clock = new TestClock();
+
+  beforeEach(async () => {
+    ptyhost = new PtyHostHarness();
+    client = await ptyhost.client();
+    home = new SessionHome({ terminal: null, life: 'sleeping' });
+    const gitDir = join(home.folder, 'git');
+    mkdirSync(gitDir);
+    home.table.update('s', { git_dir: gitDir, worktree: join(home.folder, 'gone') });
+    home.table.appendAgentSession('s', CONVERSATION, 0);
+    fleet = new Fleet(
+      { ...home.context, clock },
+      new TerminalHost(() => ptyhost.client(), SILENT),
+      Ledger.open(home.store, pricesWith()),
+      { queueEntry: () => null, changed: () => {} },
+    );
+  });
+  afterEach(async () => {
+    fleet.stop();
+    home[Symbol.dispose]();
+    await ptyhost.end();
+  });
+  const send = () => fleet.send('s', 'do it', AbortSignal.timeout(20_000));
+
+  it('is not kept when the agent cannot be started: whoever sent it knows', async () => {
+    await expect(send()).rejects.toMatchObject({ code: 'worktree.broken' });
+    expect(home.table.openPrompts('s')).toEqual([]);
+  });
+
+  it('has the agent started again that was put to rest meanwhile', async () => {
+    const { terminal } = await client.request('create', shell('exec sleep 1000'));
+    home.table.update('s', { life: 'active', landing: 'landed', terminal: terminal.id });
+    await fleet.start();
+    const sending = send();
+    sending.catch(() => {});
+    expect(home.table.openPrompts('s')).toHaveLength(1);
+    await fleet.stopSession('s');
+    await expect(sending).rejects.toMatchObject({ code: 'worktree.broken' });
+    expect(home.table.openPrompts('s')).toEqual([]);
+  });
+
+  it('is for a person when the agent ended before it got there', async () => {
+    home.addPrompt('p', 'do it', { created_at: clock.now() - 60_000 });
+    await fleet.start();
+    await expect
+      .poll(() => home.session)
+      .toMatchObject({ agent_fact: 'needs-you', demand: { kind: 'prompt-undelivered' } });
+    expect(home.session.reason?.message).toContain('do it');
+    expect(home.table.openPrompts('s')).toHaveLength(1);
+  });
+
+  it('is for nobody while it is the one that ended it', async () => {
+    home.addPrompt('p', '/exit', { state: 'sent', created_at: clock.now() - 60_000 });
+    home.addPrompt('q', 'just sent', { created_at: clock.now() });
+    await fleet.start();
+    // Made by the first look.
+    await expect.poll(() => existsSync(join(home.folder, 'git', 'fairlead', 'events'))).toBe(true);
+    expect(home.session.demand).toBeNull();
+    clock.pass(20_000);
+    await expect.poll(() => home.session.demand?.message).toContain('just sent');
+  });
+});
