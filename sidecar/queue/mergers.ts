@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { Merger } from '../git/merging.ts';
 import { openRepository, type Repository } from '../git/repository.ts';
+import { Remembered } from './remembered.ts';
 
 /** Each person's environment makes another. */
 const REMEMBERED = 32;
 
 /** One merger a repository and person: it remembers what it learned of the base's attributes. */
 export class Mergers {
-  readonly #known = new Map<string, Merger>();
+  readonly #known = new Remembered<Merger>(REMEMBERED);
+  /** By their common folders. However many there are: what was cut off in one is not to be forgotten. */
+  readonly #repositories = new Map<string, Repository>();
 
   /**
    * `folder` is a checkout of the repository; `git` is how its person runs git there.
@@ -22,20 +25,14 @@ export class Mergers {
       known !== undefined && isThere(known.repository)
         ? known
         : new Merger(await openRepository(folder, git));
-    // Again at the end: the one that was not used for longest goes first.
-    this.#known.delete(key);
     this.#known.set(key, merger);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= REMEMBERED) break;
-      this.#known.delete(oldest);
-    }
+    this.#repositories.set(merger.repository.commonDir, merger.repository);
     return merger;
   }
 
   /** Every repository that was opened, each once. */
   get repositories(): Repository[] {
-    const each = [...this.#known.values()].map(({ repository }) => repository);
-    return [...new Map(each.map((repository) => [repository.commonDir, repository])).values()];
+    return [...this.#repositories.values()];
   }
 }
 

@@ -72,14 +72,15 @@ export class CutOffSwaps {
   }
 
   async #endThoseOf(repository: Repository): Promise<boolean> {
+    let isDone = true;
     try {
       for (const { branch } of pendingSwaps(repository)) {
         const outcome = await recoverBase(repository, branch);
         if (outcome?.kind !== 'busy' && outcome?.kind !== 'blocked') continue;
         this.#context.log.warn('a landing that was cut off waits', { branch, why: outcome.text });
-        return false;
+        isDone = false;
       }
-      return true;
+      return isDone;
     } catch (error) {
       const { commonDir } = repository;
       this.#context.log.warn('a landing that was cut off waits', { commonDir, error: messageOf(error) });
