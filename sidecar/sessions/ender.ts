@@ -18,18 +18,22 @@ export class Ender {
    * @throws FairleadError `terminal.running`, `ptyhost.lost`, `daemon.spawn-failed`: it may run still, and is seen then
    */
   async sleep(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
-    const { context, observation, terminals, view, serial } = this.#parts;
+    const { observation, view, serial } = this.#parts;
     await observation.look(id);
-    await serial.run(id, async () => {
-      const record = context.table.get(id);
-      if (record.terminal !== null || record.shell !== null) await terminals.open();
-      observation.endTurn(record, outcome);
-      // Stored first: an agent that ends because of this is no news. Its terminal is its own until it has ended.
-      context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
-      context.step?.('ending-stored');
-      await this.#endTerminals(record);
-    });
+    await serial.run(id, () => this.#sleepNow(id, outcome));
     view.announce(id);
+  }
+
+  async #sleepNow(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
+    const { context, observation, terminals } = this.#parts;
+    const record = context.table.get(id);
+    if (record.life === 'archived') return;
+    if (record.terminal !== null || record.shell !== null) await terminals.open();
+    observation.endTurn(record, outcome);
+    // Stored first: an agent that ends because of this is no news. Its terminal is its own until it has ended.
+    context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
+    context.step?.('ending-stored');
+    await this.#endTerminals(record);
   }
 
   /**
@@ -77,23 +81,33 @@ export class Ender {
    * Removes the worktree of a session; branch and conversation stay. Refused before anything is ended.
    * @throws FairleadError `archive.unsaved` naming what is not saved, `land.already-queued`, `worktree.failed`
    */
-  async archive(record: SessionRecord, state: { queued: boolean; inTurn: boolean }): Promise<void> {
-    const { context, observation, view } = this.#parts;
-    const { id } = record;
-    if (state.queued) {
+  async archive(id: string, state: () => { queued: boolean; inTurn: boolean }): Promise<void> {
+    const { observation, view, serial } = this.#parts;
+    await observation.look(id);
+    await serial.run(id, () => this.#archiveNow(id, state));
+    view.announce(id);
+  }
+
+  async #archiveNow(id: string, state: () => { queued: boolean; inTurn: boolean }): Promise<void> {
+    const { context, observation } = this.#parts;
+    // It may never have come to be, or have been archived meanwhile.
+    const record = context.table.get(id);
+    if (record.life === 'archived') return;
+    const { queued, inTurn } = state();
+    if (queued) {
       throw new FairleadError('land.already-queued', `${id} is in the merge queue.`, {
         hint: `Wait until it has landed, or take it out: fairlead unqueue ${id}`,
       });
     }
     if (record.git_dir !== null) {
-      if (state.inTurn) {
+      if (inTurn) {
         throw new FairleadError('archive.unsaved', `The agent of ${id} is in a turn.`, {
           hint: `Wait for its end, or end it: fairlead stop ${id}`,
         });
       }
       const repository = await this.#starter.repositoryOf(record);
       await requireSaved(repository, record.worktree);
-      await this.sleep(id, 'done');
+      await this.#sleepNow(id, 'done');
       // Whoever looks for events makes their folder again, in what is being removed.
       observation.unwatch(id);
       try {
@@ -114,7 +128,6 @@ export class Ender {
       entry: null,
       message: record.title,
     });
-    view.announce(id);
   }
 
   async #endTerminals({ id, terminal, shell }: SessionRecord): Promise<void> {

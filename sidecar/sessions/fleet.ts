@@ -123,12 +123,14 @@ export class Fleet {
   }
 
   async archive(name: string): Promise<Session> {
-    const record = this.#parts.context.table.resolve(name);
-    if (record.life !== 'archived') {
-      const queued = this.show(record.id).queue !== null;
-      await this.#ender.archive(record, { queued, inTurn: this.isInTurn(record.id) });
+    const { id, life } = this.#parts.context.table.resolve(name);
+    if (life !== 'archived') {
+      await this.#ender.archive(id, () => ({
+        queued: this.show(id).queue !== null,
+        inTurn: this.isInTurn(id),
+      }));
     }
-    return this.show(record.id);
+    return this.show(id);
   }
 
   rename(name: string, title: string): Session {

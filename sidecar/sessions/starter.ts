@@ -44,17 +44,18 @@ export class Starter {
     const made = await planSession(context, request, environment, serial);
     const { id, title } = made.record;
     context.step?.('session-planned');
-    try {
-      const held = request.start && (await this.trust.holds(made.record));
-      if (!held) {
+    // Nobody ends or archives what is half made.
+    await serial.run(id, async () => {
+      try {
+        if (request.start && (await this.trust.holds(made.record))) return;
         const placed = requirePlace(await makeWorktree(context, made.record, made.repository, false));
-        if (request.start) await serial.run(id, () => this.#launch(placed));
+        if (request.start) await this.#launch(placed);
         else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
+      } catch (error) {
+        await this.#abandon(made.record);
+        throw error;
       }
-    } catch (error) {
-      await this.#abandon(made.record);
-      throw error;
-    }
+    });
     context.events.add({
       kind: 'session-created',
       session: id,
@@ -90,7 +91,7 @@ export class Starter {
       return this.#holdOrProceed(context.table.get(id));
     }
     await serial.run(id, async () => {
-      const record = requirePlace(context.table.get(id));
+      const record = requirePlace(view.living(id));
       // While no ptyhost has answered, nobody knows whether the agent runs.
       await terminals.open();
       const known = terminals.terminal(record.terminal);
@@ -118,10 +119,15 @@ export class Starter {
   }
 
   async #holdOrProceed(record: SessionRecord): Promise<void> {
-    const { observation, view } = this.#parts;
-    if (!(await this.trust.holds(record))) return this.#proceed(record.id);
-    observation.recompute(record.id);
-    view.announce(record.id);
+    const { context, observation, view, serial } = this.#parts;
+    const { id } = record;
+    const goesOn = await serial.run(id, async () => {
+      const now = context.table.get(id);
+      return now.life === 'starting' && !(await this.trust.holds(now));
+    });
+    if (goesOn) return this.#proceed(id);
+    observation.recompute(id);
+    view.announce(id);
   }
 
   async repositoryOf(record: SessionRecord): Promise<Repository> {

@@ -90,4 +90,12 @@ describe('a session whose agent runs in a ptyhost that was not yet asked', () =>
     await fleet.start();
     await expect.poll(running).toEqual([agent, terminal.id]);
   });
+
+  it('stays archived when it is stopped or resumed at the same time', async () => {
+    const resumed = fleet.resume('s');
+    const stopped = fleet.stopSession('s');
+    home.table.update('s', { life: 'archived', archived_at: 1 });
+    await expect(resumed).rejects.toMatchObject({ code: 'session.archived' });
+    expect(await stopped).toMatchObject({ state: 'archived' });
+  });
 });

@@ -97,3 +97,34 @@ describe('a session whose agent cannot be started', () => {
     expect(person.fleet.isInTurn(session.id)).toBe(true);
   });
 });
+
+describe('a session that is archived while it is made', () => {
+  it('is made first, so that nothing of it is left', async () => {
+    using person = new Unstartable();
+    let archiving: Promise<unknown> | undefined;
+    person.step = (name) => {
+      const [half] = person.home.table.list({ archived: false });
+      if (name === 'worktree-made') archiving = person.fleet.archive(half?.id ?? '');
+    };
+    const { session } = await person.new({ start: false, prompt: 'Work' });
+    await archiving;
+    expect(person.fleet.show(session.id)).toMatchObject({ state: 'archived' });
+    expect(existsSync(session.worktree)).toBe(false);
+    expect(person.repository.git('worktree', 'list').split('\n')).toHaveLength(1);
+  });
+
+  it('is missing when it could not be made', async () => {
+    using person = new Unstartable();
+    let archiving: Promise<unknown> | undefined;
+    person.step = (name) => {
+      const [half] = person.home.table.list({ archived: false });
+      if (name === 'worktree-made') {
+        archiving = person.fleet.archive(half?.id ?? '');
+        archiving.catch(() => {});
+      }
+    };
+    await expect(person.new({ prompt: 'Work' })).rejects.toMatchObject({ code: 'daemon.spawn-failed' });
+    await expect(archiving).rejects.toMatchObject({ code: 'session.missing' });
+    expect(person.branches).toBe('');
+  });
+});
