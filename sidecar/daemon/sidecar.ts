@@ -139,6 +139,10 @@ export class Sidecar {
     );
     const fleet = new Fleet(context, this.#terminals, ledger, {
       queueEntry: (session) => entries.openOf(session)?.id ?? null,
+      lastLanding: (session) => {
+        const entry = entries.lastOf(session);
+        return entry === undefined ? null : (entry.message ?? entry.state);
+      },
       changed: (session) => {
         for (const client of this.#followers) client.notify(SessionChanged, session);
         // Before every session is known for what it is, nothing may be committed in its worktree.

@@ -29,6 +29,7 @@ export const ERROR_CODES = [
   'land.already-queued',
   'land.base-diverged',
   'land.no-remote',
+  'land.not-landed',
   'land.nothing-to-land',
   'land.uncommitted',
   'land.where-to-unset',

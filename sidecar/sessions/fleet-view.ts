@@ -10,6 +10,8 @@ import { sessionView } from './session-view.ts';
 export interface FleetListeners {
   /** Id of the session's entry in the merge queue that has not ended. */
   queueEntry(session: string): string | null;
+  /** How the session's last entry stands, in words; null when it never had one. */
+  lastLanding(session: string): string | null;
   /** The session as it is, whenever that has changed. */
   changed(session: Session): void;
 }
@@ -40,6 +42,11 @@ export class FleetView {
   /** @throws FairleadError `session.missing`, `session.ambiguous` */
   show(name: string): Session {
     return this.of(this.#context.table.resolve(name));
+  }
+
+  /** See `FleetListeners.lastLanding`. */
+  lastLanding(id: string): string | null {
+    return this.#listeners.lastLanding(id);
   }
 
   /** In the order of what needs the person. */

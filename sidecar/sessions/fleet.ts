@@ -71,7 +71,10 @@ export class Fleet {
     this.#parts.view.announce(id);
   }
 
-  /** Resolves when the session has got there, or with `reached: false` after the time-out. */
+  /**
+   * Resolves when the session has got there, or with `reached: false` after the time-out.
+   * @throws FairleadError `session.missing`, `session.ambiguous`, `land.not-landed`
+   */
   async wait(
     name: string,
     goal: WaitGoal,
@@ -81,7 +84,11 @@ export class Fleet {
     const { context, view } = this.#parts;
     const { id } = context.table.resolve(name);
     const reached = await view.until(
-      () => hasReached(view.show(id), goal, context.table.openPrompts(id).length),
+      () =>
+        hasReached(view.show(id), goal, {
+          pending: context.table.openPrompts(id).length,
+          lastLanding: view.lastLanding(id),
+        }),
       { timeoutMs, signal },
     );
     return { session: view.show(id), reached };

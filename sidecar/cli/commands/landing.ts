@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
-import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
+import { FINAL_ENTRY_STATES, LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
 import type { CommandContext } from '../context.ts';
 import { age, type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
+import type { SidecarConnection } from '../sidecar-connection.ts';
 
 interface LandOptions {
   to?: LandTarget;
@@ -87,12 +88,47 @@ async function land(context: CommandContext, name: string, options: LandOptions)
     context.signal,
   );
   if (options.wait) {
-    await sidecar.request(protocol.Wait, { session: name, goal: 'landed' }, context.signal);
-    const entries = await sidecar.request(protocol.ListQueue, { ended: true });
-    entry = entries.find(({ id }) => id === entry.id) ?? entry;
+    entry = await ended(context, sidecar, entry);
   }
   context.output.result(entry, () => sentence(entry));
   if (options.wait && entry.state !== 'landed') process.exitCode = 1;
+}
+
+/**
+ * Waits until an entry has ended, and says how it gets there.
+ * @throws FairleadError `daemon.lost`, `cancelled`
+ */
+async function ended(
+  context: CommandContext,
+  sidecar: SidecarConnection,
+  entry: QueueEntry,
+): Promise<QueueEntry> {
+  const last = Promise.withResolvers<QueueEntry>();
+  let told = '';
+  const look = (now: QueueEntry | undefined) => {
+    if (now?.id !== entry.id) return;
+    if (FINAL_ENTRY_STATES.includes(now.state)) last.resolve(now);
+    const line = now.message === null ? now.state : `${now.state}: ${printable(now.message)}`;
+    if (line !== told) context.output.note(line);
+    told = line;
+  };
+  const onAbort = () => last.reject(new FairleadError('cancelled', 'Cancelled.'));
+  context.signal.addEventListener('abort', onAbort, { once: true });
+  sidecar.onNotification(protocol.EntryChanged, look);
+  try {
+    await sidecar.request(protocol.FollowEvents, { after: Number.MAX_SAFE_INTEGER }, context.signal);
+    // What happened before it was followed.
+    const entries = await sidecar.request(protocol.ListQueue, { ended: true }, context.signal);
+    look(entries.find(({ id }) => id === entry.id));
+    const lost = sidecar.ended().then((): never => {
+      throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
+        hint: 'It stays queued. See how it gets on: fairlead queue',
+      });
+    });
+    return await Promise.race([last.promise, lost]);
+  } finally {
+    context.signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function queue(context: CommandContext, options: { base?: string; all: boolean }): Promise<void> {

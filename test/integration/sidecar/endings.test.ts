@@ -20,6 +20,7 @@ describe('a session whose agent runs in a ptyhost that was not yet asked', () =>
   const fleetOver = (connect: () => Promise<PtyHostClient>) =>
     new Fleet(home.context, new TerminalHost(connect, SILENT), Ledger.open(home.store, pricesWith()), {
       queueEntry: () => null,
+      lastLanding: () => null,
       changed: () => {},
     });
   const running = async () => {

@@ -40,7 +40,7 @@ class Unstartable implements Disposable {
         throw new FairleadError('daemon.spawn-failed', 'No.');
       }, SILENT),
       Ledger.open(home.store, pricesWith()),
-      { queueEntry: () => null, changed: () => {} },
+      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
     );
   }
 

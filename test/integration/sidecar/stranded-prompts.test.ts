@@ -33,7 +33,7 @@ describe('a prompt for an agent that sleeps', () => {
       { ...home.context, clock },
       new TerminalHost(() => ptyhost.client(), SILENT),
       Ledger.open(home.store, pricesWith()),
-      { queueEntry: () => null, changed: () => {} },
+      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
     );
   });
   afterEach(async () => {

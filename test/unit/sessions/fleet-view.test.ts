@@ -9,6 +9,7 @@ class Seen extends SessionHome {
   readonly changed: string[] = [];
   readonly view = new FleetView(this.context, Ledger.open(this.store, pricesWith()), {
     queueEntry: () => null,
+    lastLanding: () => null,
     changed: ({ title }) => this.changed.push(title),
   });
   #due: (() => void) | undefined;
