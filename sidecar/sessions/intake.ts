@@ -15,9 +15,14 @@ import type { SessionRecord } from './record.ts';
 import { TranscriptTail } from './transcript-tail.ts';
 import { applyToTurns, closeOpenTurn, openMissedTurn, type TurnChange } from './turns.ts';
 
+/** How often an earlier conversation is looked for that left no transcript, in milliseconds: it hardly ever comes. */
+const LOOK_FOR_EARLIER_MS = 60_000;
+
 /** What one session's agent has told so far, as far as it still matters. */
 export class Feed {
   readonly transcript = new TranscriptTail();
+  /** Ids of prompts in the transcript whose turns are known. */
+  readonly settled = new Set<string>();
   #events: Map<string, HookEvent> | undefined;
 
   /** Hook events by name; `stored` reads those of an earlier sidecar and is called once. */
@@ -32,6 +37,8 @@ export class Intake {
   readonly #context: SessionContext;
   readonly #ledger: Ledger;
   readonly #delivery: Delivery;
+  /** When conversations without a transcript are looked for again, on the monotonic clock. */
+  readonly #lookAgainAt = new Map<string, number>();
 
   constructor(context: SessionContext, ledger: Ledger, delivery: Delivery) {
     this.#context = context;
@@ -41,12 +48,15 @@ export class Intake {
 
   /** Gives whether anything that people see has changed. */
   take(record: SessionRecord, gitDir: string, feed: Feed): boolean {
-    this.#followTranscript(record, feed);
+    let transcripts = this.#transcripts(record);
+    this.#followTranscript(transcripts, feed);
     const told = this.#takeEvents(record, gitDir, feed);
-    this.#followTranscript(record, feed);
+    // Events may tell of another conversation.
+    if (told !== 'nothing') transcripts = this.#transcripts(record);
+    this.#followTranscript(transcripts, feed);
     const said = this.#takeSaid(record, feed);
-    const paid = this.#readCost(record);
-    return told || said || paid;
+    const paid = this.#readCost(record, transcripts);
+    return told === 'turn' || said || paid;
   }
 
   events(session: string, feed: Feed): Map<string, HookEvent> {
@@ -59,6 +69,8 @@ export class Intake {
     end: { outcome: 'done' | 'interrupted' | 'failed'; answer: string | null; endedAt: number },
   ): boolean {
     const { table } = this.#context;
+    // Asked at each look: the history is read only when there is something to close.
+    if (table.get(session).outcome !== 'open') return false;
     const closed = table.transaction(() => {
       if (!closeOpenTurn(table, session, end)) return false;
       this.#noteTurns(session, { opened: false, closed: true });
@@ -69,12 +81,12 @@ export class Intake {
   }
 
   /** Keeps what the hooks dropped, with what it means for turns and prompts; then removes the files. */
-  #takeEvents(record: SessionRecord, gitDir: string, feed: Feed): boolean {
+  #takeEvents(record: SessionRecord, gitDir: string, feed: Feed): 'nothing' | 'events' | 'turn' {
     const { table, log } = this.#context;
     const folder = eventsFolder(gitDir);
-    if (!isPrivateFolder(gitDir, folder)) return false;
+    if (!isPrivateFolder(gitDir, folder)) return 'nothing';
     const found = readEventFiles(folder);
-    if (found.files.length === 0) return false;
+    if (found.files.length === 0) return 'nothing';
     for (const { file, why } of found.refused) log.warn('event refused', { session: record.id, file, why });
     const known = this.events(record.id, feed);
     const change = table.transaction(() => {
@@ -96,7 +108,7 @@ export class Intake {
     const inOrder = found.events.map(({ name }) => name.slice(name.indexOf('-') + 1));
     removePrivateFiles(gitDir, folder, new Set([...inOrder, ...found.files]));
     if (change.closed) this.#tellEnd(record.id);
-    return change.opened || change.closed;
+    return change.opened || change.closed ? 'turn' : 'events';
   }
 
   /** What stands in the transcript has arrived and is a turn, though its hook was lost. */
@@ -107,7 +119,7 @@ export class Intake {
     if (said.length === 0 || conversation === undefined) return false;
     return table.transaction(() => {
       const confirmed = this.#delivery.confirmSaid(record.id, said);
-      const opened = openMissedTurn(table, record.id, conversation, said, clock.now());
+      const opened = openMissedTurn(table, record.id, conversation, said, clock.now(), feed.settled);
       if (opened) {
         log.warn('turn without its event', { session: record.id });
         this.#noteTurns(record.id, { opened, closed: false });
@@ -127,8 +139,9 @@ export class Intake {
         outcome: 'open',
       });
     }
+    if (!closed) return;
     const outcome = table.turns(session).at(-1)?.outcome ?? null;
-    if (closed && outcome !== 'open') table.update(session, { outcome, unread: true });
+    if (outcome !== 'open') table.update(session, { outcome, unread: true });
   }
 
   #tellEnd(session: string): void {
@@ -143,15 +156,14 @@ export class Intake {
   }
 
   /** Only the conversation at hand tells what the agent does. */
-  #followTranscript(record: SessionRecord, feed: Feed): void {
-    const [path] = this.#transcripts(record).slice(-1);
-    feed.transcript.follow(path ?? undefined);
+  #followTranscript(transcripts: readonly (string | null)[], feed: Feed): void {
+    feed.transcript.follow(transcripts.at(-1) ?? undefined);
     feed.transcript.read();
   }
 
-  #readCost(record: SessionRecord): boolean {
+  #readCost(record: SessionRecord, transcripts: readonly (string | null)[]): boolean {
     const { log } = this.#context;
-    const own = this.#transcripts(record).filter((path) => path !== null);
+    const own = transcripts.filter((path) => path !== null);
     try {
       const { requests, unreadable } = this.#ledger.read(
         own.flatMap((path) => [path, ...findSubagentTranscripts(path)]),
@@ -167,12 +179,22 @@ export class Intake {
 
   /** Of each conversation in order, null where there is none yet. */
   #transcripts(record: SessionRecord): (string | null)[] {
-    const { table } = this.#context;
+    const { table, clock } = this.#context;
+    const conversations = table.agentSessions(record.id);
+    if (conversations.every(({ transcript }) => transcript !== null)) {
+      return conversations.map(({ transcript }) => transcript);
+    }
     const configDir = claudeConfigDir(table.environment(record.environment));
-    return table.agentSessions(record.id).map(({ id, transcript }) => {
+    const now = clock.monotonic();
+    return conversations.map(({ id, transcript }, at) => {
       if (transcript !== null || configDir === undefined) return transcript;
+      const isEarlier = at < conversations.length - 1;
+      if (isEarlier && now < (this.#lookAgainAt.get(id) ?? 0)) return null;
       const found = findTranscript(configDir, id);
-      if (found !== undefined) table.setTranscript(record.id, id, found);
+      if (found !== undefined) {
+        table.setTranscript(record.id, id, found);
+        this.#lookAgainAt.delete(id);
+      } else if (isEarlier) this.#lookAgainAt.set(id, now + LOOK_FOR_EARLIER_MS);
       return found ?? null;
     });
   }

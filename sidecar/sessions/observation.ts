@@ -1,4 +1,5 @@
 import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { SharedRegistry } from '../agents/claude/registry.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { isPrivateFolder, makePrivateFolder } from '../environments/private-folder.ts';
@@ -48,6 +49,7 @@ export class Observation {
   readonly #serial: Serial;
   readonly #delivery: Delivery;
   readonly #intake: Intake;
+  readonly #registry: SharedRegistry;
   readonly #announce: (id: string) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #boot = bootId() ?? 'unknown';
@@ -67,6 +69,7 @@ export class Observation {
     this.#serial = serial;
     this.#delivery = new Delivery(context, new Keyboard(terminals));
     this.#intake = new Intake(context, ledger, this.#delivery);
+    this.#registry = new SharedRegistry(context.clock);
     this.#announce = announce;
   }
 
@@ -208,6 +211,7 @@ export class Observation {
             terminals: this.#terminals,
             events: [...this.#intake.events(id, watched.feed).values()],
             transcript: watched.feed.transcript,
+            registry: this.#registry,
             rebooted: this.#rebooted,
           });
     if (reading !== undefined && readinessOf(record, reading) === 'blocked') {

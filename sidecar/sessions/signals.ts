@@ -1,6 +1,6 @@
 import type { HookEvent } from '../agents/claude/hook-event.ts';
 import { foldHookEvents } from '../agents/claude/hook-state.ts';
-import { readRegistry } from '../agents/claude/registry.ts';
+import type { SharedRegistry } from '../agents/claude/registry.ts';
 import { type AgentState, joinSignals, type ProcessFact } from '../agents/claude/state.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { isAlive } from '../platform/processes.ts';
@@ -23,6 +23,7 @@ export interface SignalSources {
   /** The hook events of the session that still matter. */
   events: readonly HookEvent[];
   transcript: TranscriptTail;
+  registry: SharedRegistry;
   /** The machine was started anew since the sidecar last ran. */
   rebooted: boolean;
 }
@@ -63,7 +64,7 @@ export async function readSignals(
     registry:
       configDir === undefined || conversation === undefined
         ? undefined
-        : readRegistry(configDir, conversation, isAlive),
+        : sources.registry.entry(configDir, conversation, isAlive),
     transcript: transcript.read(),
     screen: silent ? await screenOf(terminals, record.terminal) : undefined,
     now: context.clock.now(),

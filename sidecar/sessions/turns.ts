@@ -34,6 +34,7 @@ export function applyToTurns(
   { arrived, said }: TurnSources,
 ): TurnChange {
   const change: TurnChange = { opened: false, closed: false };
+  let turns = table.turns(session);
   const open = (event: HookEvent, prompt: string) => {
     // A turn that is still open has lost its end: it is the beginning of this one.
     closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: event.at });
@@ -45,13 +46,15 @@ export function applyToTurns(
       started_at: Math.round(event.at),
     });
     change.opened = true;
+    turns = table.turns(session);
   };
   const close = (event: HookEvent, outcome: 'done' | 'failed' | 'interrupted', answer: string | null) => {
-    change.closed = closeOpenTurn(table, session, { outcome, answer, endedAt: event.at }) || change.closed;
+    if (!closeOpenTurn(table, session, { outcome, answer, endedAt: event.at })) return;
+    change.closed = true;
+    turns = table.turns(session);
   };
   for (const event of events) {
     if (event.agentId !== undefined) continue;
-    const turns = table.turns(session);
     const known = turns.find((turn) => turn.event === (event.promptId ?? event.name));
     if (event.event === 'UserPromptSubmit') {
       if (known === undefined) open(event, arrived.get(event.name) ?? event.prompt ?? '');
@@ -81,7 +84,8 @@ export function applyToTurns(
 
 /**
  * Opens the turn of a prompt that stands in the transcript, though no hook has told of it for seconds. Gives whether
- * there was one. `since`: when the conversation came to this session; what is older was copied along.
+ * there was one. What is older than `conversation` in this session was copied along. `settled` keeps the ids of prompts
+ * that need no second look; history is read only for others.
  */
 export function openMissedTurn(
   table: SessionTable,
@@ -89,16 +93,22 @@ export function openMissedTurn(
   conversation: { id: string; started_at: number },
   said: readonly SaidPrompt[],
   now: number,
+  settled: Set<string> = new Set(),
 ): boolean {
   let opened = false;
+  let turns: TurnRecord[] | undefined;
   for (const { promptId, text, at } of said) {
-    if (promptId === null || at < conversation.started_at || now - at < HOOK_WITHIN_MS) continue;
-    const turns = table.turns(session);
+    if (promptId === null || settled.has(promptId)) continue;
+    if (at < conversation.started_at || now - at < HOOK_WITHIN_MS) continue;
+    turns ??= table.turns(session);
     const last = turns.at(-1);
     const isKnown = turns.some((turn) => turn.event === promptId);
     const isLast =
       last !== undefined && isNamedByFile(last) && Math.abs(last.started_at - at) < HOOK_WITHIN_MS;
-    if (isKnown || isLast || (last !== undefined && last.started_at > at)) continue;
+    if (isKnown || isLast || (last !== undefined && last.started_at > at)) {
+      settled.add(promptId);
+      continue;
+    }
     closeOpenTurn(table, session, { outcome: 'done', answer: null, endedAt: at });
     table.openTurn({
       session,
@@ -107,6 +117,7 @@ export function openMissedTurn(
       prompt: text,
       started_at: at,
     });
+    turns = undefined;
     opened = true;
   }
   return opened;

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
 
 /** What the CLI says of one of its interactive processes in `<config dir>/sessions/<pid>.json`. */
 export interface RegistryEntry {
@@ -14,6 +15,9 @@ export interface RegistryEntry {
   statusAt: number;
   startedAt: number;
 }
+
+/** So long one reading serves every session that asks, in milliseconds: all of them are looked at together. */
+const SHARED_MS = 250;
 
 const MAX_BYTES = 64 * 1024;
 
@@ -38,24 +42,58 @@ export function readRegistry(
   agentSessionId: string,
   alive: (pid: number) => boolean,
 ): RegistryEntry | undefined {
+  return entryOf(readEntries(configDir), agentSessionId, alive);
+}
+
+/** {@link readRegistry} for many conversations: the files are read once for those that ask at about the same time. */
+export class SharedRegistry {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #read = new Map<string, { at: number; entries: readonly RegistryEntry[] }>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  entry(
+    configDir: string,
+    agentSessionId: string,
+    alive: (pid: number) => boolean,
+  ): RegistryEntry | undefined {
+    const now = this.#clock.monotonic();
+    let read = this.#read.get(configDir);
+    if (read === undefined || now - read.at >= SHARED_MS) {
+      read = { at: now, entries: readEntries(configDir) };
+      this.#read.set(configDir, read);
+    }
+    return entryOf(read.entries, agentSessionId, alive);
+  }
+}
+
+function entryOf(
+  entries: readonly RegistryEntry[],
+  agentSessionId: string,
+  alive: (pid: number) => boolean,
+): RegistryEntry | undefined {
+  let found: RegistryEntry | undefined;
+  for (const entry of entries) {
+    if (entry.agentSessionId !== agentSessionId || !alive(entry.pid)) continue;
+    if (found === undefined || entry.startedAt > found.startedAt) found = entry;
+  }
+  return found;
+}
+
+function readEntries(configDir: string): RegistryEntry[] {
   const folder = join(configDir, 'sessions');
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw error;
   }
-  let found: RegistryEntry | undefined;
-  for (const name of names) {
-    // The `.key` files beside them hold secrets.
-    if (!/^\d+\.json$/.test(name)) continue;
-    const entry = readEntry(join(folder, name));
-    if (entry === undefined || entry.agentSessionId !== agentSessionId || !alive(entry.pid)) continue;
-    if (found === undefined || entry.startedAt > found.startedAt) found = entry;
-  }
-  return found;
+  // The `.key` files beside them hold secrets.
+  return names.flatMap((name) => (/^\d+\.json$/.test(name) ? (readEntry(join(folder, name)) ?? []) : []));
 }
 
 /** Undefined for a file that goes away, is being written, or is no entry of an interactive process. */

@@ -9,6 +9,32 @@ import { SessionHome } from './session-home.ts';
 
 const CONVERSATION = '11111111-1111-4111-8111-111111111111';
 
+describe('transcripts', () => {
+  it('of earlier conversations that left none are looked for now and then, the one at hand always', () => {
+    using home = new SessionHome();
+    const keyboard = { screen: async () => [], press: async () => true };
+    const ledger = Ledger.open(home.store, pricesWith());
+    const intake = new Intake(home.context, ledger, new Delivery(home.context, keyboard));
+    home.table.appendAgentSession('s', 'earlier', 0);
+    home.table.appendAgentSession('s', 'at-hand', 0);
+    const feed = new Feed();
+    const found = () => {
+      intake.take(home.session, join(home.folder, 'git'), feed);
+      return home.table
+        .agentSessions('s')
+        .filter(({ transcript }) => transcript !== null)
+        .map(({ id }) => id);
+    };
+    expect(found()).toEqual([]);
+    const projects = join(home.folder, '.claude', 'projects', 'w');
+    mkdirSync(projects, { recursive: true });
+    for (const id of ['earlier', 'at-hand']) writeFileSync(join(projects, `${id}.jsonl`), '');
+    expect(found()).toEqual(['at-hand']);
+    home.clock.time += 60_000;
+    expect(found()).toEqual(['earlier', 'at-hand']);
+  });
+});
+
 describe('event files', () => {
   let home: SessionHome;
   let intake: Intake;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SharedRegistry } from '../../../sidecar/agents/claude/registry.ts';
 import type { TerminalInfo } from '../../../sidecar/protocol/ptywire.ts';
 import type { SessionRecord } from '../../../sidecar/sessions/record.ts';
 import { readSignals, type SignalSources } from '../../../sidecar/sessions/signals.ts';
@@ -38,6 +39,7 @@ async function read({ session, terminal, rebooted = false, screen = [] }: Situat
     terminals,
     events: [],
     transcript: new TranscriptTail(),
+    registry: new SharedRegistry(home.clock),
     rebooted,
   });
 }

@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { HookEvent } from '../../../sidecar/agents/claude/hook-event.ts';
+import type { TurnRecord } from '../../../sidecar/sessions/record.ts';
+import { SessionTable } from '../../../sidecar/sessions/table.ts';
 import type { SaidPrompt } from '../../../sidecar/sessions/transcript-tail.ts';
 import { applyToTurns, openMissedTurn } from '../../../sidecar/sessions/turns.ts';
 import { hookEvent } from '../agents/claude/timeline.ts';
 import { SessionHome } from './session-home.ts';
+
+/** Counts how often the history of a session is read. */
+class CountingTable extends SessionTable {
+  reads = 0;
+  override turns(session: string): TurnRecord[] {
+    this.reads += 1;
+    return super.turns(session);
+  }
+}
 
 function apply(home: SessionHome, events: readonly HookEvent[], said: readonly SaidPrompt[] = []) {
   return applyToTurns(home.table, 's', events, { arrived: new Map(), said });
@@ -13,6 +24,37 @@ const submit = (at: number, promptId: string, prompt = `text of ${promptId}`) =>
   hookEvent(at, 'UserPromptSubmit', { promptId, prompt });
 const stop = (at: number, promptId: string, fields: Partial<HookEvent> = {}) =>
   hookEvent(at, 'Stop', { promptId, lastMessage: `answer to ${promptId}`, ...fields });
+
+describe('the history of turns', () => {
+  it('is read once for many events within a turn', () => {
+    using home = new SessionHome();
+    const table = new CountingTable(home.store);
+    applyToTurns(table, 's', [submit(1, 'a')], { arrived: new Map(), said: [] });
+    table.reads = 0;
+    const tools = Array.from({ length: 20 }, (_, n) => hookEvent(n + 2, 'PreToolUse', { promptId: 'a' }));
+    applyToTurns(table, 's', tools, { arrived: new Map(), said: [] });
+    expect(table.reads).toBe(1);
+  });
+
+  it('is not read again for prompts of the transcript that were looked at', () => {
+    using home = new SessionHome();
+    const table = new CountingTable(home.store);
+    const said = Array.from({ length: 20 }, (_, n) => ({ promptId: `p${n}`, text: `${n}`, at: 10_000 * n }));
+    const events = said.map(({ promptId, at }) => submit(at, promptId));
+    applyToTurns(table, 's', events, { arrived: new Map(), said });
+    const settled = new Set<string>();
+    const look = (prompts: readonly SaidPrompt[]) => {
+      table.reads = 0;
+      const opened = openMissedTurn(table, 's', { id: 'c', started_at: 0 }, prompts, 1_000_000, settled);
+      return [opened, table.reads];
+    };
+    expect(look(said)).toEqual([false, 1]);
+    expect(look(said)).toEqual([false, 0]);
+    const missed = { promptId: 'missed', text: 'missed', at: 900_000 };
+    expect(look([...said, missed])[0]).toBe(true);
+    expect(home.turns.at(-1)).toEqual(['missed', 'open', null]);
+  });
+});
 
 describe('turns', () => {
   it('begin with a prompt and end with Stop', () => {

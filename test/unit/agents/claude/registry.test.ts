@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readRegistry } from '../../../../sidecar/agents/claude/registry.ts';
+import { readRegistry, SharedRegistry } from '../../../../sidecar/agents/claude/registry.ts';
 
 let config: string;
 
@@ -54,6 +54,25 @@ describe('the registry', () => {
     put('7.json', entry(7, { startedAt: 900, status: 'idle' }));
     put('9.json', entry(9, { startedAt: 300 }));
     expect(readRegistry(config, 'one', everybody)?.pid).toBe(7);
+  });
+
+  test('is read once for all that ask at about the same time', () => {
+    const clock = { time: 5_000, monotonic: () => clock.time };
+    const shared = new SharedRegistry(clock);
+    put('7.json', entry(7, { status: 'idle' }));
+    put('8.json', entry(8, { sessionId: 'two', status: 'idle' }));
+    expect(shared.entry(config, 'one', everybody)?.status).toBe('idle');
+    for (const [pid, sessionId] of [
+      [7, 'one'],
+      [8, 'two'],
+    ] as const) {
+      put(`${pid}.json`, entry(pid, { sessionId, status: 'busy' }));
+    }
+    expect(shared.entry(config, 'two', everybody)?.status).toBe('idle');
+    expect(shared.entry(config, 'two', () => false)).toBeUndefined();
+    clock.time += 250;
+    expect(shared.entry(config, 'two', everybody)?.status).toBe('busy');
+    expect(shared.entry(config, 'one', everybody)?.status).toBe('busy');
   });
 
   test('has no status at first', () => {
