@@ -8,6 +8,7 @@ import { operationInProgress } from '../git/operation.ts';
 import type { Repository } from '../git/repository.ts';
 import { parseStatus, readStatus } from '../git/status.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import { mayMatch } from './segment-glob.ts';
 
 /** What is copied besides the patterns of `.worktreeinclude`, unless the configuration names its own. */
 const USUAL = ['.env*', 'CLAUDE.local.md', '.claude/settings.local.json'];
@@ -112,27 +113,13 @@ export function mayReach(pattern: string, folder: string): boolean {
   const segments = text.replace(/^\//, '').replace(/\/$/, '').split('/');
   const parts = folder.split('/');
   const [first = ''] = segments;
-  if (segments.length === 1 && !text.startsWith('/'))
-    return parts.some((part) => segmentMatches(first, part));
+  if (segments.length === 1 && !text.startsWith('/')) return parts.some((part) => mayMatch(first, part));
   for (const [at, part] of parts.entries()) {
     const segment = segments[at];
     if (segment === undefined || segment === '**') return true;
-    if (!segmentMatches(segment, part)) return false;
+    if (!mayMatch(segment, part)) return false;
   }
   return true;
-}
-
-function segmentMatches(glob: string, name: string): boolean {
-  const pattern = glob
-    .replace(/[.+^${}()|\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replace(/\?/g, '.');
-  try {
-    return new RegExp(`^${pattern}$`, 's').test(name);
-  } catch {
-    // An unclosed bracket; git decides in the end, this only saves a walk.
-    return true;
-  }
 }
 
 function filesBelow(root: string, folder: string): string[] {

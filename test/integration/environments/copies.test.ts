@@ -115,6 +115,7 @@ describe('copies from the main checkout', () => {
     ['', 'node_modules', false],
     ['!secrets/x', 'secrets', true],
     ['[', 'x', true],
+    [`${'*a'.repeat(9)}*b`, 'a'.repeat(100), false],
   ])('look for %j in the folder %s: %s', (pattern, folder, expected) => {
     expect(mayReach(pattern, folder)).toBe(expected);
   });
