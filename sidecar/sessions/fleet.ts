@@ -17,6 +17,9 @@ import type { TerminalHost } from './terminal-host.ts';
 /** Demands that only their own side withdraws: the question of trust, and a prompt that is still to be given. */
 const NOT_OF_LANDING: readonly Reason['kind'][] = ['trust', 'prompt-undelivered', 'start-failed'];
 
+/** Demands without whose answer no agent starts. */
+const NOT_STARTING: readonly Reason['kind'][] = ['trust', 'start-failed'];
+
 /** Every session: made, seen, spoken to, put away. */
 export class Fleet {
   readonly #parts: FleetParts;
@@ -191,7 +194,7 @@ export class Fleet {
     const { life, agent_fact, demand } = table.get(id);
     if (life === 'sleeping' || life === 'archived') return false;
     // One that cannot start without the person has no agent yet.
-    if (life === 'starting') return demand === null;
+    if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && demand === null);
     return inTurn || table.openPrompts(id).length > 0;
   }

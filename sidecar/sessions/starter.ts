@@ -100,7 +100,8 @@ export class Starter {
       context.table.update(id, {
         life: 'starting',
         terminal: null,
-        demand: null,
+        // What else the person is needed for is not answered by an agent that runs.
+        ...(record.demand?.kind === 'start-failed' ? { demand: null } : {}),
         reason: null,
         agent_fact: 'idle',
       });
@@ -113,6 +114,7 @@ export class Starter {
         context.table.update(id, { life, demand, reason, agent_fact });
         throw error;
       }
+      observation.recompute(id);
     });
     observation.watch(id);
     view.announce(id);

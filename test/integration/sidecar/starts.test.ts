@@ -1,4 +1,5 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Ledger } from '../../../sidecar/cost/ledger.ts';
 import { pricesWith } from '../../../sidecar/cost/prices.ts';
@@ -6,14 +7,16 @@ import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 import type { SessionStep } from '../../../sidecar/sessions/context.ts';
 import { Fleet } from '../../../sidecar/sessions/fleet.ts';
 import { TerminalHost } from '../../../sidecar/sessions/terminal-host.ts';
+import type { PtyHostClient } from '../../../sidecar/terminals/ptyhost-client.ts';
 import { prepareClaude } from '../../support/claude.ts';
+import { PtyHostHarness } from '../../support/ptyhost.ts';
 import { TestRepository } from '../../support/repository.ts';
 import { SessionHome } from '../../unit/sessions/session-home.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A repository and a fleet whose ptyhost cannot be started. */
-class Unstartable implements Disposable {
+/** A repository and a fleet; its ptyhost cannot be started unless one is given. */
+class Person implements Disposable {
   readonly repository = TestRepository.with({ 'README.md': '# Demo\n' });
   readonly home = new SessionHome();
   readonly environment: Record<string, string>;
@@ -23,7 +26,7 @@ class Unstartable implements Disposable {
   /** What happens at the points between two effects. */
   step: (name: SessionStep) => void = () => {};
 
-  constructor() {
+  constructor(connect?: () => Promise<PtyHostClient>) {
     const { repository, home } = this;
     home.table.remove('s');
     const { env } = prepareClaude({
@@ -31,12 +34,17 @@ class Unstartable implements Disposable {
       modelUrl: 'http://127.0.0.1:9',
       trusted: [repository.folder],
     });
-    this.environment = { ...env, ...repository.environment, PATH: env.PATH ?? '' };
+    // An agent that does nothing.
+    const programs = join(repository.root, 'programs');
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'claude'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+    this.environment = { ...env, ...repository.environment, PATH: `${programs}:${env.PATH}` };
     home.context.step = (name) => this.step(name);
     this.fleet = new Fleet(
       home.context,
       new TerminalHost(async () => {
         this.before();
+        if (connect !== undefined) return connect();
         throw new FairleadError('daemon.spawn-failed', 'No.');
       }, SILENT),
       Ledger.open(home.store, pricesWith()),
@@ -61,9 +69,9 @@ class Unstartable implements Disposable {
 }
 
 describe('a session whose agent cannot be started', () => {
-  let person: Unstartable;
+  let person: Person;
   beforeEach(() => {
-    person = new Unstartable();
+    person = new Person();
   });
   afterEach(() => person[Symbol.dispose]());
 
@@ -100,7 +108,7 @@ describe('a session whose agent cannot be started', () => {
 
 describe('a session that is archived while it is made', () => {
   it('is made first, so that nothing of it is left', async () => {
-    using person = new Unstartable();
+    using person = new Person();
     let archiving: Promise<unknown> | undefined;
     person.step = (name) => {
       const [half] = person.home.table.list({ archived: false });
@@ -114,7 +122,7 @@ describe('a session that is archived while it is made', () => {
   });
 
   it('is missing when it could not be made', async () => {
-    using person = new Unstartable();
+    using person = new Person();
     let archiving: Promise<unknown> | undefined;
     person.step = (name) => {
       const [half] = person.home.table.list({ archived: false });
@@ -126,5 +134,33 @@ describe('a session that is archived while it is made', () => {
     await expect(person.new({ prompt: 'Work' })).rejects.toMatchObject({ code: 'daemon.spawn-failed' });
     await expect(archiving).rejects.toMatchObject({ code: 'session.missing' });
     expect(person.branches).toBe('');
+  });
+});
+
+describe('an agent that is started again', () => {
+  let ptyhost: PtyHostHarness;
+  let person: Person;
+  beforeEach(() => {
+    ptyhost = new PtyHostHarness();
+    person = new Person(() => ptyhost.client());
+  });
+  afterEach(async () => {
+    person[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  it('does not answer what the person is needed for', async () => {
+    const { session } = await person.new({ start: false });
+    const demand = { kind: 'conflict', message: 'a.txt' } as const;
+    person.home.table.update(session.id, { demand });
+    expect(await person.fleet.resume(session.id)).toMatchObject({ state: 'needs-you', reason: demand });
+    expect(person.home.table.get(session.id)).toMatchObject({ demand });
+  });
+
+  it('has answered that it could not be started', async () => {
+    const { session } = await person.new({ start: false });
+    person.home.table.update(session.id, { demand: { kind: 'start-failed', message: 'No.' } });
+    expect(await person.fleet.resume(session.id)).toMatchObject({ state: 'starting', reason: null });
+    expect(person.home.table.get(session.id).demand).toBeNull();
   });
 });
