@@ -17,7 +17,7 @@ export interface HookEvent {
   at: number;
   /** `hook_event_name`; may be one that this version does not know. */
   event: string;
-  /** The conversation's id in the CLI. */
+  /** The conversation's id in the CLI, a UUID. */
   agentSessionId: string;
   /** Set for a subagent. */
   agentId?: string;
@@ -54,7 +54,8 @@ const list = z.array(z.unknown()).optional().catch(undefined);
 /** Only what makes it an event is required: one strange field must not lose the rest. */
 const RawEvent = z.looseObject({
   hook_event_name: z.string().min(1).max(100),
-  session_id: z.string().min(1).max(200),
+  // Becomes an argument of the CLI and part of a path.
+  session_id: z.uuid(),
   agent_id: text,
   prompt_id: text,
   tool_name: text,

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -29,7 +30,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const stop = '{"session_id":"one","hook_event_name":"Stop"}';
+const ONE = '11111111-1111-4111-8111-111111111111';
+const stop = `{"session_id":"${ONE}","hook_event_name":"Stop"}`;
 
 function run(input: string, command = hookCommand(folder)) {
   return spawnSync('/bin/sh', ['-c', command], { input, encoding: 'utf8' });
@@ -39,7 +41,7 @@ describe('the hook command', () => {
   test('drops its input as one event, private to the user, into a folder that it makes', () => {
     expect(run(stop)).toMatchObject({ status: 0, stdout: '', stderr: '' });
     const { events, files } = readEventFiles(folder);
-    expect(events).toMatchObject([{ event: 'Stop', agentSessionId: 'one' }]);
+    expect(events).toMatchObject([{ event: 'Stop', agentSessionId: ONE }]);
     expect(statSync(join(folder, files[0] ?? '')).mode & 0o777).toBe(0o600);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
@@ -47,9 +49,9 @@ describe('the hook command', () => {
 
   test('loses nothing when many run at once', async () => {
     const command = hookCommand(folder);
-    const children: ChildProcess[] = Array.from({ length: 40 }, (_, n) => {
+    const children: ChildProcess[] = Array.from({ length: 40 }, () => {
       const child = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'ignore', 'ignore'] });
-      child.stdin?.end(`{"session_id":"s${n}","hook_event_name":"PreToolUse"}`);
+      child.stdin?.end(`{"session_id":"${randomUUID()}","hook_event_name":"PreToolUse"}`);
       return child;
     });
     await Promise.all(children.map((child) => new Promise((resolve) => child.once('exit', resolve))));
@@ -67,7 +69,7 @@ describe('the hook command', () => {
 
   test('takes a large input whole', () => {
     const input = JSON.stringify({
-      session_id: 'one',
+      session_id: ONE,
       hook_event_name: 'PostToolUse',
       tool_response: 'x'.repeat(3_000_000),
     });

@@ -22,7 +22,9 @@ function put(name: string, content: unknown, second = 1_000): void {
   utimesSync(path, second, second);
 }
 
-const event = (name: string, more: object = {}) => ({ session_id: 'one', hook_event_name: name, ...more });
+const ONE = '11111111-1111-4111-8111-111111111111';
+
+const event = (name: string, more: object = {}) => ({ session_id: ONE, hook_event_name: name, ...more });
 
 describe('event files', () => {
   test('are read in the order in which they were written, whatever they are called', () => {
@@ -35,7 +37,7 @@ describe('event files', () => {
       name: '1000000000000-700'.padStart(23, '0'),
       at: 1_000_000,
       event: 'SessionStart',
-      agentSessionId: 'one',
+      agentSessionId: ONE,
       source: 'startup',
     });
     expect(events[1]).toMatchObject({ prompt: 'do it', promptId: 'p' });
@@ -60,6 +62,14 @@ describe('event files', () => {
     expect(events.map((each) => each.event)).toEqual(['Stop']);
     expect(refused.map(({ file }) => file).sort()).toEqual(['1', '2', '3', '6', '7']);
     expect(files.sort()).toEqual(['1', '2', '3', '4', '6', '7']);
+  });
+
+  test('are refused that name a conversation by something else than its id', () => {
+    const names = ['--dangerously-skip-permissions', '../../../x', 'one', '', `${ONE}\n`, 7];
+    for (const [n, session_id] of names.entries()) put(`${n}`, event('SessionStart', { session_id }));
+    const { events, refused } = readEventFiles(folder);
+    expect(events).toEqual([]);
+    expect(refused).toHaveLength(names.length);
   });
 
   test('keep what is well-formed when one field is strange', () => {
