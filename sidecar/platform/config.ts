@@ -5,6 +5,9 @@ import { LandMethod, LandTarget } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
 
+/** A timer that is to wait longer than 2^31 - 1 milliseconds fires at once. Source: nodejs.org/api/timers.html. */
+const MAX_MINUTES = 35_791;
+
 /** What can be set for a repository. */
 export const Config = z.strictObject({
   branch: z
@@ -33,7 +36,7 @@ export const Config = z.strictObject({
       method: LandMethod,
       /** Shell command that must succeed on the merged tree. */
       check: z.string().min(1),
-      checkMinutes: z.number().positive(),
+      checkMinutes: z.number().positive().max(MAX_MINUTES),
       uncommitted: z.enum(['commit', 'refuse']),
     })
     .partial()

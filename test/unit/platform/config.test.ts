@@ -63,6 +63,7 @@ describe('a configuration', () => {
     ['[worktree]\ncopy = [1]\n', '[worktree] copy.0: '],
     ['[branch]\nprefix = "a b"\n', '[branch] prefix: letters, digits, dots, slashes and dashes'],
     ['[land]\ncheckMinutes = 0\n', '[land] checkMinutes: '],
+    ['[land]\ncheckMinutes = 35792\n', '[land] checkMinutes: '],
     ['agent = "claude"\n', '[agent]: '],
     ['[repository."~/x".agent]\nmode = "plan"\n', '[repository] ~/x: '],
     ['[repository."/x".agent]\nmode = "moon"\n', '[repository] /x.agent.mode: it is one of acceptEdits, '],
