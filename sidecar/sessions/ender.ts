@@ -24,6 +24,34 @@ export class Ender {
     view.announce(id);
   }
 
+  /**
+   * Ends an agent that has nothing to do, unless somebody is at one of its terminals. `mayRest` is asked when everything
+   * that was signalled is known and nothing else is done with the session.
+   */
+  async rest(id: string, mayRest: () => boolean): Promise<void> {
+    const { observation, view, serial } = this.#parts;
+    await observation.look(id);
+    const rests = await serial.run(id, async () => {
+      const isAttached = await this.#isAttached(id);
+      if (isAttached || !mayRest()) return false;
+      await this.#sleepNow(id, 'done');
+      return true;
+    });
+    if (rests) view.announce(id);
+  }
+
+  async #isAttached(id: string): Promise<boolean> {
+    const { context, terminals } = this.#parts;
+    const { terminal, shell } = context.table.get(id);
+    if (terminal === null && shell === null) return false;
+    // No event tells who comes and goes.
+    await terminals.refresh();
+    return [terminal, shell].some((each) => {
+      const known = terminals.terminal(each);
+      return known.kind === 'known' && known.info.clients > 0;
+    });
+  }
+
   async #sleepNow(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
     const { context, observation, terminals } = this.#parts;
     const record = context.table.get(id);

@@ -217,10 +217,9 @@ export class Fleet {
     view.announce(id);
   }
 
-  /** Landed work needs no agent: it sleeps until it is prompted again. */
+  /** Landed work needs no agent: it sleeps until it is prompted again. One that works or is looked at goes on. */
   async rest(id: string): Promise<void> {
-    if (this.#parts.context.table.get(id).life === 'active' && !this.isInTurn(id)) {
-      await this.#ender.sleep(id, 'done');
-    }
+    const mayRest = () => this.#parts.context.table.get(id).life === 'active' && !this.isInTurn(id);
+    if (mayRest()) await this.#ender.rest(id, mayRest);
   }
 }

@@ -100,3 +100,48 @@ describe('a session whose agent runs in a ptyhost that was not yet asked', () =>
     expect(await stopped).toMatchObject({ state: 'archived' });
   });
 });
+
+describe('an agent whose work has landed', () => {
+  let ptyhost: PtyHostHarness;
+  let client: PtyHostClient;
+  let home: SessionHome;
+  let agent: string;
+  let fleet: Fleet;
+
+  beforeEach(async () => {
+    ptyhost = new PtyHostHarness();
+    client = await ptyhost.client();
+    const { terminal } = await client.request('create', shell('exec sleep 1000'));
+    agent = terminal.id;
+    home = new SessionHome({ terminal: agent, agent_fact: 'finished', landing: 'landed' });
+    fleet = new Fleet(
+      home.context,
+      new TerminalHost(() => ptyhost.client(), SILENT),
+      Ledger.open(home.store, pricesWith()),
+      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
+    );
+  });
+  afterEach(async () => {
+    fleet.stop();
+    home[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  it('is put to sleep', async () => {
+    await fleet.rest('s');
+    expect(home.session).toMatchObject({ life: 'sleeping', terminal: null });
+  });
+
+  it('goes on with a turn that has just begun', async () => {
+    const resting = fleet.rest('s');
+    home.table.update('s', { agent_fact: 'working' });
+    await resting;
+    expect(home.session).toMatchObject({ life: 'active', terminal: agent });
+  });
+
+  it('is left to whoever is at its terminal', async () => {
+    await ptyhost.attach(client, agent);
+    await fleet.rest('s');
+    expect(home.session).toMatchObject({ life: 'active', terminal: agent });
+  });
+});
