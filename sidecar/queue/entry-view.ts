@@ -33,7 +33,7 @@ export function entryView(
   };
 }
 
-/** Names the base that an entry lands on; entries of the same lane land one after the other. */
-export function laneOf(entry: Pick<EntryRecord, 'repository' | 'base' | 'target'>): string {
+/** Names the base that an entry lands on; entries of the same one land one after the other. Pure. */
+export function baseKey(entry: Pick<EntryRecord, 'repository' | 'base' | 'target'>): string {
   return `${entry.repository}\0${entry.target}\0${entry.base}`;
 }

@@ -131,10 +131,13 @@ function refuseEmptyOrDirty(preview: LandPreview, policy: 'commit' | 'refuse'): 
     });
   }
   if (policy === 'refuse' && uncommitted.length > 0) {
-    const files = uncommitted.length === 1 ? '1 file is' : `${uncommitted.length} files are`;
-    throw new FairleadError('land.uncommitted', `${files} not committed.`, {
+    throw new FairleadError('land.uncommitted', notCommitted(uncommitted), {
       hint: 'Commit them in the worktree, or set [land] uncommitted = "commit".',
       data: uncommitted,
     });
   }
+}
+
+export function notCommitted(paths: readonly string[]): string {
+  return `${paths.length === 1 ? '1 file is' : `${paths.length} files are`} not committed.`;
 }

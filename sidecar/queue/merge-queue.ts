@@ -6,7 +6,7 @@ import { Serial } from '../sessions/serial.ts';
 import { attemptLanding } from './attempt.ts';
 import type { QueueContext } from './context.ts';
 import { alreadyQueued, type EntryRecord, hasEnded } from './entry-table.ts';
-import { entryView, laneOf } from './entry-view.ts';
+import { baseKey, entryView } from './entry-view.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
 import { LandingCommits } from './landing-commits.ts';
 import { MergedCheck } from './merged-check.ts';
@@ -44,8 +44,8 @@ const LOOK_AGAIN = 1_000;
 export class MergeQueue {
   readonly #context: QueueContext;
   readonly #requests = new Serial();
-  readonly #lanes = new Serial();
-  /** Lanes with a pass that has not begun. */
+  readonly #bases = new Serial();
+  /** Bases with a pass that has not begun. */
   readonly #scheduled = new Set<string>();
   readonly #passes = new Set<Promise<void>>();
   readonly #mergers = new Mergers();
@@ -68,7 +68,7 @@ export class MergeQueue {
   tick(): void {
     if (this.#stopped) return;
     void this.#recover();
-    for (const entry of this.#context.entries.open()) this.#schedule(laneOf(entry));
+    for (const entry of this.#context.entries.open()) this.#schedule(baseKey(entry));
   }
 
   /** Ends what is under way where it can be taken up again, waits for the rest, and starts nothing more. */
@@ -164,8 +164,8 @@ export class MergeQueue {
 
   #viewOf(entry: EntryRecord, open: readonly EntryRecord[]): QueueEntry {
     const { sessions } = this.#context;
-    const lane = laneOf(entry);
-    const at = open.filter((each) => laneOf(each) === lane).findIndex((each) => each.id === entry.id);
+    const key = baseKey(entry);
+    const at = open.filter((each) => baseKey(each) === key).findIndex((each) => each.id === entry.id);
     const { main } = sessions.repository(entry.repository);
     return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1);
   }
@@ -240,34 +240,34 @@ export class MergeQueue {
   }
 
   /** At most one pass waits behind the one that runs. */
-  #schedule(lane: string): void {
-    if (this.#scheduled.has(lane)) return;
-    this.#scheduled.add(lane);
-    const pass = this.#lanes.run(lane, () => this.#pass(lane)).finally(() => this.#passes.delete(pass));
+  #schedule(base: string): void {
+    if (this.#scheduled.has(base)) return;
+    this.#scheduled.add(base);
+    const pass = this.#bases.run(base, () => this.#pass(base)).finally(() => this.#passes.delete(pass));
     this.#passes.add(pass);
   }
 
   /** Never rejects. */
-  async #pass(lane: string): Promise<void> {
-    this.#scheduled.delete(lane);
+  async #pass(base: string): Promise<void> {
+    this.#scheduled.delete(base);
     try {
       await this.#recover();
-      await this.#drain(lane);
+      await this.#drain(base);
       void this.#cutOff.look();
       this.#wakeForRetries();
     } catch (error) {
-      this.#context.log.error('lane stopped', { lane, error: messageOf(error) });
+      this.#context.log.error('landing on a base stopped', { base, error: messageOf(error) });
       this.#wakeAfter(RETRY_MS.infrastructure);
     }
   }
 
   /** Does everything that is due on one base, in land order. */
-  async #drain(lane: string): Promise<void> {
+  async #drain(base: string): Promise<void> {
     const passed = new Set<string>();
     while (!this.#stopped) {
       const entry = this.#context.entries
         .open()
-        .find((each) => laneOf(each) === lane && !passed.has(each.id) && this.#isDue(each));
+        .find((each) => baseKey(each) === base && !passed.has(each.id) && this.#isDue(each));
       if (entry === undefined) return;
       const abort = new AbortController();
       const settled = this.#attempt(entry, abort.signal).finally(() => this.#running.delete(entry.id));

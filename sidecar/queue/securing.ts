@@ -5,6 +5,7 @@ import { type CommitAllOutcome, commitAll } from '../git/uncommitted.ts';
 import { branchTip, inspectWorktree, registrationOf, requireWorktree } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
+import { notCommitted } from './land-request.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 
 /** The commit that is to land, with everything in it that the agent left uncommitted. */
@@ -54,13 +55,7 @@ async function commitWork(
   if (context.configFor(main).land.uncommitted === 'refuse') {
     const paths = changedPaths(await readStatus(git));
     if (paths.length === 0) return undefined;
-    return fails(
-      'uncommitted',
-      `${paths.length === 1 ? '1 file is' : `${paths.length} files are`} not committed.`,
-      {
-        paths,
-      },
-    );
+    return fails('uncommitted', notCommitted(paths), { paths });
   }
   return uncommitted(await commitAll(git, { message: session.title, branch: session.branch }));
 }

@@ -3,7 +3,7 @@ import type { Reason, ReasonKind } from '../protocol/reason.ts';
 import type { LandingFact } from '../protocol/session.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryPatch, EntryRecord } from './entry-table.ts';
-import { laneOf } from './entry-view.ts';
+import { baseKey } from './entry-view.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What a person is called for when an entry leaves the queue for this reason; the others only end. */
@@ -44,7 +44,7 @@ export function settle(context: QueueContext, id: string, outcome: Outcome): str
     entries.keepBaseSeen(entry.repository, entry.base, entry.target, concluded.commit);
     const stopped = entries
       .open()
-      .filter((each) => laneOf(each) === laneOf(entry))
+      .filter((each) => baseKey(each) === baseKey(entry))
       .filter((each) => each.id === id || entries.intent(each.id) === undefined);
     for (const each of stopped) settleOne(context, each, { ...REWOUND, message: concluded.message });
     return stopped.map((each) => each.id);
