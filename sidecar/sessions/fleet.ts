@@ -1,4 +1,5 @@
 import type { Ledger } from '../cost/ledger.ts';
+import { FairleadError } from '../protocol/errors.ts';
 import type { Pane, WaitGoal } from '../protocol/protocol.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { LandingFact, Session, Turn } from '../protocol/session.ts';
@@ -7,6 +8,7 @@ import { Dialogue } from './dialogue.ts';
 import { Ender } from './ender.ts';
 import { type FleetListeners, FleetView } from './fleet-view.ts';
 import { hasReached } from './fleet-waits.ts';
+import { titleFrom } from './naming.ts';
 import { Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
 import type { SessionRecord } from './record.ts';
@@ -143,7 +145,14 @@ export class Fleet {
     return this.show(id);
   }
 
-  rename(name: string, title: string): Session {
+  /** @throws FairleadError `params.invalid` (nothing of the title can be seen), `session.missing` */
+  rename(name: string, text: string): Session {
+    const title = titleFrom(text);
+    if (title === undefined) {
+      throw new FairleadError('params.invalid', 'Nothing of this title can be seen.', {
+        hint: 'Give a title of letters, digits or other visible characters.',
+      });
+    }
     return this.#change(name, { title });
   }
 
