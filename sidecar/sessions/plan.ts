@@ -150,6 +150,8 @@ function insertSession(context: SessionContext, request: NewSessionRequest, deci
     archived_at: null,
   };
   table.transaction(() => {
+    // Another may have taken it while the remote was asked.
+    refuseTakenKey(context, request.key);
     table.insert(record);
     if (request.prompt === undefined) return;
     table.addPrompt({

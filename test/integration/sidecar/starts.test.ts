@@ -164,3 +164,30 @@ describe('an agent that is started again', () => {
     expect(person.home.table.get(session.id).demand).toBeNull();
   });
 });
+
+describe('a key', () => {
+  it('is given to one of two sessions that are made at once, and refused to the other', async () => {
+    using person = new Person();
+    const made = await Promise.allSettled([
+      person.new({ start: false, key: 'k' }),
+      person.new({ start: false, key: 'k' }),
+    ]);
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(made.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'session.key-taken' },
+    });
+    expect(person.home.table.list({ archived: true })).toHaveLength(1);
+  });
+});
+
+describe('a title', () => {
+  it('stays one line that can be seen when it is changed', async () => {
+    using person = new Person();
+    const { session } = await person.new({ start: false });
+    expect(person.fleet.rename(session.id, ' A\n\u001b[31mred\u0007 title').title).toBe('A red title');
+    expect(() => person.fleet.rename(session.id, '\u001b[0m\n')).toThrow(
+      expect.objectContaining({ code: 'params.invalid' }),
+    );
+    expect(person.fleet.show(session.id).title).toBe('A red title');
+  });
+});
