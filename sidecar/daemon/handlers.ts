@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Ledger } from '../cost/ledger.ts';
+import { cleanEnvironment } from '../platform/environment.ts';
 import type { Paths } from '../platform/paths.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import * as protocol from '../protocol/protocol.ts';
@@ -46,7 +47,8 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.StopSidecar, (options, client) => parts.stop(options, client));
   on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
 
-  on(protocol.NewSession, (request, client) => fleet.create(request, client.environment));
+  // Any client may come: what an agent must not inherit is not left to each to take out.
+  on(protocol.NewSession, (request, client) => fleet.create(request, cleanEnvironment(client.environment)));
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
   on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
