@@ -14,7 +14,7 @@ const CONFIRM_WITHIN_MS = 10_000;
 
 const MAX_TRIES = 2;
 
-/** How long a composer is waited for that something covers, in milliseconds; then it is tried without. */
+/** How long a composer is waited for that something covers, in milliseconds; then it is for a person to uncover it. */
 const COMPOSER_WITHIN_MS = 30_000;
 
 /** A composer that has changed within this time is being typed in, in milliseconds. */
@@ -47,6 +47,8 @@ export class Delivery {
   readonly #keyboard: Pick<Keyboard, 'screen' | 'press'>;
   /** Since when the agent of a session has been ready without a break. */
   readonly #readySince = new Map<string, number>();
+  /** The prompt that is due in a session while something covers the composer, and since when. */
+  readonly #covered = new Map<string, { prompt: string; since: number }>();
 
   constructor(context: SessionContext, keyboard: Pick<Keyboard, 'screen' | 'press'>) {
     this.#context = context;
@@ -118,6 +120,7 @@ export class Delivery {
     const now = clock.now();
     if (readiness !== 'ready' || session.terminal === null) {
       this.#readySince.delete(session.id);
+      this.#covered.delete(session.id);
       return {};
     }
     const readySince = this.#readySince.get(session.id) ?? now;
@@ -129,21 +132,37 @@ export class Delivery {
       // An agent that has just become ready may still be about to take what it was started with.
       const left = Math.max(next.sent_at ?? 0, readySince) + CONFIRM_WITHIN_MS - now;
       if (left > 0) return { lookAgainMs: left };
-      if (next.tries >= MAX_TRIES) {
-        table.updatePrompt(next.id, { state: 'failed' });
-        return { demand: undelivered(next) };
-      }
-      log.warn('prompt sent again', { session: session.id, prompt: next.id });
+      if (next.tries >= MAX_TRIES) return this.#giveUp(next);
     }
     const composer = await this.#quietComposer(session.terminal);
-    const isCovered = composer === undefined && now - readySince < COMPOSER_WITHIN_MS;
-    if (composer === 'typing' || isCovered) return { lookAgainMs: LOOK_AGAIN_MS };
+    // What covers it would take the text as keys.
+    if (composer === undefined) return this.#waitForComposer(session.id, next);
+    this.#covered.delete(session.id);
+    if (composer === 'typing') return { lookAgainMs: LOOK_AGAIN_MS };
+    if (again) log.warn('prompt sent again', { session: session.id, prompt: next.id });
     // Stored first: after a crash it counts as sent, and only its missing confirmation sends it again.
     table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: clock.now() });
     this.#context.step?.('prompt-sent');
-    await this.#type(session.terminal, next.text, { composer: composer?.text ?? '', again });
+    await this.#type(session.terminal, next.text, { composer: composer.text, again });
     this.#context.step?.('prompt-typed');
     return { lookAgainMs: CONFIRM_WITHIN_MS };
+  }
+
+  #waitForComposer(session: string, prompt: PromptRecord): Delivered {
+    const now = this.#context.clock.now();
+    const known = this.#covered.get(session);
+    const since = known?.prompt === prompt.id ? known.since : now;
+    if (now - since >= COMPOSER_WITHIN_MS) {
+      this.#covered.delete(session);
+      return this.#giveUp(prompt);
+    }
+    this.#covered.set(session, { prompt: prompt.id, since });
+    return { lookAgainMs: LOOK_AGAIN_MS };
+  }
+
+  #giveUp(prompt: PromptRecord): Delivered {
+    this.#context.table.updatePrompt(prompt.id, { state: 'failed' });
+    return { demand: undelivered(prompt) };
   }
 
   /** What stands in the composer and is not being typed at the moment; undefined when something covers it. */

@@ -141,16 +141,37 @@ describe('a prompt on its way', () => {
     expect(terminal.pressed.some((keys) => keys.includes('\u0015'))).toBe(false);
   });
 
-  it('waits for a composer that something covers, but not for ever', async () => {
+  it('waits for a composer that something covers, then is for a person and never typed', async () => {
+    await deliver();
+    home.clock.time += 600_000;
+    home.addPrompt('p', 'do it');
+    terminal.rows = ['a page of help'];
+    expect((await deliver()).lookAgainMs).toBeGreaterThan(0);
+    home.clock.time += 29_000;
+    expect((await deliver()).lookAgainMs).toBeGreaterThan(0);
+    home.clock.time += 2_000;
+    expect((await deliver()).demand).toMatchObject({ kind: 'prompt-undelivered' });
+    expect(stateOf('p')).toBe('failed');
+    await deliver();
+    expect(terminal.pressed).toEqual([]);
+  });
+
+  it('waits anew for a composer that was seen in between, and for each prompt', async () => {
     home.addPrompt('p', 'do it');
     terminal.rows = ['a page of help'];
     await deliver();
     home.clock.time += 29_000;
+    terminal.next = [composer('ha'), composer('half a'), ['a page of help']];
     await deliver();
-    expect(terminal.submitted).toBe(0);
+    await deliver();
+    home.clock.time += 29_000;
+    expect((await deliver()).demand).toBeUndefined();
     home.clock.time += 2_000;
-    await deliver();
-    expect(terminal.submitted).toBe(1);
+    home.addPrompt('q', 'and this');
+    expect((await deliver()).demand).toBeDefined();
+    expect((await deliver()).demand).toBeUndefined();
+    expect([stateOf('p'), stateOf('q')]).toEqual(['failed', 'waiting']);
+    expect(terminal.pressed).toEqual([]);
   });
 
   it('counts as sent before it is typed', async () => {
