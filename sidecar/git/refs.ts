@@ -74,26 +74,6 @@ export async function updateRef(git: Git, change: RefChange, message: string): P
   throw gitFailure(git.folder, args, output);
 }
 
-/**
- * All changes or none. `lost` names the first ref that has another value than it should.
- * @throws FairleadError `git.failed`: nothing has moved
- */
-export async function updateRefs(
-  git: Git,
-  changes: readonly RefChange[],
-  message: string,
-): Promise<{ kind: 'moved' } | { kind: 'lost'; ref: string; now: string | undefined }> {
-  if (changes.length === 0) return { kind: 'moved' };
-  const input = changes.map(instruction).join('');
-  const output = await git.attempt(['update-ref', '-m', message, '-z', '--stdin'], { input });
-  if (output.exitCode === 0) return { kind: 'moved' };
-  for (const change of changes) {
-    const now = await readRef(git, change.ref);
-    if (now !== change.from) return { kind: 'lost', ref: change.ref, now };
-  }
-  throw gitFailure(git.folder, ['update-ref', '--stdin'], output);
-}
-
 /** Refs whose name begins with one of `prefixes` (whole components, as `refs/heads/` or `refs/fairlead/turns`). */
 export async function listRefs(git: Git, ...prefixes: string[]): Promise<ListedRef[]> {
   const lines = await git.lines(['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]);
@@ -202,10 +182,4 @@ export async function aheadBehindOfMany(
     });
   }
   return counts;
-}
-
-/** A command of `update-ref -z --stdin`. Source: git-update-ref(1). */
-function instruction({ ref, to, from }: RefChange): string {
-  if (to === undefined) return `delete ${ref}\0${from ?? ''}\0`;
-  return from === undefined ? `create ${ref}\0${to}\0` : `update ${ref}\0${to}\0${from}\0`;
 }

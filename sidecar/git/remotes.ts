@@ -13,10 +13,6 @@ export type FetchOutcome =
   | { kind: 'missing-ref' }
   | { kind: RemoteTrouble; text: string };
 
-export type LsRemoteOutcome =
-  | { kind: 'ok' /** Undefined: the remote has no such ref. */; commit: string | undefined }
-  | { kind: RemoteTrouble; text: string };
-
 /** What a push did. Only `landed` and `up-to-date` are success, and the caller still reads back. */
 export type PushOutcome =
   | { kind: 'landed' }
@@ -29,7 +25,7 @@ export type PushOutcome =
   | { kind: 'local-hook'; text: string }
   /** The other side had trouble of its own. */
   | { kind: 'retry'; text: string }
-  /** It is not known whether it arrived: ask with {@link lsRemote}. */
+  /** It is not known whether it arrived: ask with {@link fetchRef}. */
   | { kind: 'unreachable'; trouble: RemoteTrouble; text: string };
 
 export interface RemoteRef {
@@ -47,10 +43,6 @@ export interface NetworkOptions {
 }
 
 const MINUTE = 60_000;
-
-export async function listRemotes(git: Git): Promise<string[]> {
-  return git.lines(['remote']);
-}
 
 /**
  * Fetches one ref into its remote-tracking ref. A ref that is gone on the remote is left as it was last seen here.
@@ -86,25 +78,6 @@ export async function fetchRef(
   }
   if (/couldn't find remote ref/i.test(output.stderr)) return { kind: 'missing-ref' };
   return { kind: troubleOf(output.stderr), text: tail(output.stderr, 5) };
-}
-
-/**
- * Asks the remote what a ref is; nothing is downloaded.
- * @throws FairleadError `cancelled`
- */
-export async function lsRemote(
-  git: Git,
-  of: RemoteRef,
-  options: NetworkOptions = {},
-): Promise<LsRemoteOutcome> {
-  const output = await network(git, ['ls-remote', '--end-of-options', of.remote, of.ref], options);
-  if (typeof output === 'string') return { kind: 'offline', text: output };
-  if (output.exitCode !== 0) return { kind: troubleOf(output.stderr), text: tail(output.stderr, 5) };
-  const line = output.stdout
-    .toString('utf8')
-    .split('\n')
-    .find((each) => each.endsWith(`\t${of.ref}`));
-  return { kind: 'ok', commit: line?.slice(0, line.indexOf('\t')) };
 }
 
 /**

@@ -278,11 +278,6 @@ export async function unlockWorktree(git: Git, folder: string): Promise<void> {
   }
 }
 
-/** After a worktree was moved by hand: writes down its new place on both sides. */
-export async function repairWorktree(repository: Repository, folder: string): Promise<void> {
-  await repository.git.run(['worktree', 'repair', folder]);
-}
-
 /** A folder that moving a branch would pull the ground from under. */
 export interface Checkout {
   folder: string;

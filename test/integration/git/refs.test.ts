@@ -6,12 +6,10 @@ import {
   aheadBehindOfMany,
   branchInTheWay,
   isAncestor,
-  listRefs,
   mergeBase,
   readRef,
   resolveCommit,
   updateRef,
-  updateRefs,
 } from '../../../sidecar/git/refs.ts';
 import { gitVersion, isAtLeast, requireGit } from '../../../sidecar/git/version.ts';
 import { TestRepository } from '../../support/repository.ts';
@@ -45,28 +43,6 @@ describe.each(['sha1', 'sha256'] as const)('refs in a %s repository', (objectFor
     });
     expect(await updateRef(git, { ref, to: undefined, from: second }, 'm')).toEqual({ kind: 'moved' });
     expect(await readRef(git, ref)).toBeUndefined();
-  });
-
-  it('change all or none in a batch', async () => {
-    using demo = TestRepository.with({ a: '1' }, { objectFormat });
-    const git = demo.fairleadGit();
-    const first = demo.tip();
-    const second = demo.commit({ a: '2' });
-    const make = (ref: string) => ({ ref, to: first, from: undefined });
-    expect(await updateRefs(git, [], 'm')).toEqual({ kind: 'moved' });
-    expect(await updateRefs(git, [make('refs/heads/a'), make('refs/x/b')], 'm')).toEqual({ kind: 'moved' });
-    expect(
-      await updateRefs(
-        git,
-        [
-          { ref: 'refs/heads/a', to: second, from: first },
-          { ref: 'refs/x/b', to: undefined, from: second },
-        ],
-        'm',
-      ),
-    ).toEqual({ kind: 'lost', ref: 'refs/x/b', now: first });
-    expect(await readRef(git, 'refs/heads/a')).toBe(first);
-    expect((await listRefs(git, 'refs/x/')).map(({ ref }) => ref)).toEqual(['refs/x/b']);
   });
 });
 

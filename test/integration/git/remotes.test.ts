@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findBase } from '../../../sidecar/git/base.ts';
-import { fetchRef, lastFetch, lsRemote, push } from '../../../sidecar/git/remotes.ts';
+import { fetchRef, lastFetch, push } from '../../../sidecar/git/remotes.ts';
 import { TestRepository } from '../../support/repository.ts';
 
 const MAIN = { remote: 'origin', ref: 'refs/heads/main' };
@@ -37,7 +37,6 @@ describe('fetching one ref', () => {
     demo.git('remote', 'set-url', 'origin', 'ssh://somewhere/x');
     const env = { GIT_SSH_COMMAND: 'echo "git@somewhere: Permission denied (publickey)." >&2; exit 255 #' };
     expect(await fetchRef(repository, TRACKED, { env })).toMatchObject({ kind: 'auth' });
-    expect(await lsRemote(repository.git, MAIN, { env })).toMatchObject({ kind: 'auth' });
   });
 
   it('is offline when nobody answers, and when nobody answers in time', async () => {
@@ -54,7 +53,6 @@ describe('fetching one ref', () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => silent.close(resolve));
     expect(await fetchRef(repository, TRACKED)).toMatchObject({ kind: 'offline' });
-    expect(await lsRemote(repository.git, MAIN)).toMatchObject({ kind: 'offline' });
   });
 
   it('remembers when it last worked, whatever failed since', async () => {
@@ -75,6 +73,13 @@ describe('fetching one ref', () => {
     expect(lastFetch(repository, 'origin')).toBe(4_000_000_000_000);
   });
 
+  it('takes no name of a remote for an option', async () => {
+    using demo = TestRepository.with();
+    const odd = await fetchRef(await demo.open(), { ...TRACKED, remote: '--upload-pack=touch x' });
+    expect(odd.kind).not.toBe('ok');
+    expect(demo.read('x')).toBeUndefined();
+  });
+
   it('can be cancelled', async () => {
     using demo = TestRepository.with();
     demo.withRemote();
@@ -85,19 +90,6 @@ describe('fetching one ref', () => {
         signal: AbortSignal.timeout(200),
       }),
     ).rejects.toMatchObject({ code: 'cancelled' });
-  });
-});
-
-describe('asking a remote', () => {
-  it('says what a ref is, or that there is none', async () => {
-    using demo = TestRepository.with();
-    demo.withRemote();
-    const git = demo.fairleadGit();
-    expect(await lsRemote(git, MAIN)).toEqual({ kind: 'ok', commit: demo.tip() });
-    expect(await lsRemote(git, { ...MAIN, ref: 'refs/heads/no' })).toEqual({ kind: 'ok', commit: undefined });
-    const odd = await lsRemote(git, { ...MAIN, remote: '--upload-pack=touch x' });
-    expect(odd.kind).not.toBe('ok');
-    expect(demo.read('x')).toBeUndefined();
   });
 });
 

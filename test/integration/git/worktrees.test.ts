@@ -10,7 +10,6 @@ import {
   inspectWorktree,
   lockWorktree,
   removeWorktree,
-  repairWorktree,
   requireWorktree,
 } from '../../../sidecar/git/worktrees.ts';
 import { TestRepository } from '../../support/repository.ts';
@@ -199,7 +198,7 @@ describe('inspecting a worktree before an agent starts in it', () => {
     expect(inspectWorktree(repository, `${folder}-moved`, 'fairlead/one')).toEqual({
       kind: 'not-registered',
     });
-    await repairWorktree(repository, `${folder}-moved`);
+    demo.git('worktree', 'repair', `${folder}-moved`);
     expect(inspectWorktree(repository, `${folder}-moved`, 'fairlead/one')).toBeUndefined();
 
     rmSync(gitDir, { recursive: true });
