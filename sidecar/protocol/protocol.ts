@@ -101,7 +101,7 @@ export const SidecarStatus = z.object({
     .object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.number().nullable() })
     .nullable(),
   home: z.string(),
-  sessions: z.record(DisplayState, z.int()).or(z.record(z.string(), z.int())),
+  sessions: z.record(z.string(), z.int()),
   terminals: z.array(
     z.object({
       id: z.string(),
@@ -279,14 +279,7 @@ export const FleetEvent = z.object({
   /** Grows by one with each event of this home; never used twice. */
   seq: z.int(),
   at: z.number(),
-  kind: z.enum([
-    'session-created',
-    'session-changed',
-    'session-turn',
-    'session-archived',
-    'entry-changed',
-    'cost-changed',
-  ]),
+  kind: z.enum(['session-created', 'session-changed', 'session-turn', 'session-archived', 'entry-changed']),
   session: z.string(),
   state: DisplayState.nullable(),
   entry: EntryState.nullable(),
