@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
 import type { Bindings, Row, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { AgentSessionRecord, PromptRecord, RepositoryRecord, SessionRecord, TurnRecord } from './record.ts';
@@ -24,8 +26,16 @@ export class SessionTable {
 
   // ── Repositories and environments ──────────────────────────────────────────
 
-  /** The repository of `commonDir`, recorded when it was not yet known. */
+  /**
+   * The repository of `commonDir`, recorded when it was not yet known. A checkout that is known stays the one, as long
+   * as it exists: a bare repository has several, and none is its main one.
+   */
   repositoryOf(commonDir: string, main: string, id: string, now: number): RepositoryRecord {
+    const known = parseRow(
+      RepositoryRecord,
+      this.#store.get('SELECT * FROM repository WHERE common_dir = :commonDir', { commonDir }),
+    );
+    if (known !== undefined && known.main !== main && isLinked(known) && existsSync(known.main)) return known;
     this.#store.run(
       `INSERT INTO repository (id, common_dir, main, created_at) VALUES (:id, :commonDir, :main, :now)
        ON CONFLICT (common_dir) DO UPDATE SET main = excluded.main`,
@@ -36,8 +46,15 @@ export class SessionTable {
     );
   }
 
+  /** With a checkout that exists, if there is one: where that of a bare repository is gone, another worktree of it. */
   repository(id: string): RepositoryRecord {
-    return RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));
+    const record = RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));
+    if (!isLinked(record) || existsSync(record.main)) return record;
+    const own = new Set(this.list({ archived: false }).map(({ worktree }) => worktree));
+    const others = worktreesOf(record.common_dir).filter((folder) => existsSync(folder));
+    // One that an agent works in comes last.
+    const main = others.find((folder) => !own.has(folder)) ?? others[0];
+    return main === undefined ? record : { ...record, main };
   }
 
   setLandTo(repository: string, to: 'local' | 'remote'): void {
@@ -270,6 +287,22 @@ export class SessionTable {
       ) > 0
     );
   }
+}
+
+/** Whether the checkout of a repository is a worktree of it, and no place that holds it: so with a bare one. */
+function isLinked({ common_dir, main }: RepositoryRecord): boolean {
+  return !common_dir.startsWith(join(main, sep));
+}
+
+/** The worktrees that a repository knows of, sorted. Some may be gone. Source: gitrepository-layout(5), `worktrees/`. */
+function worktreesOf(commonDir: string): string[] {
+  const folder = join(commonDir, 'worktrees');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name, 'gitdir'))
+    .filter((file) => existsSync(file))
+    .map((file) => dirname(resolve(dirname(file), readFileSync(file, 'utf8').trimEnd())));
 }
 
 function encode(record: SessionPatch & { id?: string }): Bindings {
