@@ -81,8 +81,11 @@ export class TrustGate {
       await this.forget(record.id);
       throw error;
     }
-    table.update(record.id, { demand: DEMAND });
-    this.#poll();
+    // When it was answered meanwhile the session goes on already, or it was forgotten: nobody would withdraw the demand.
+    if (this.#questions.get(terminal) === question && question.sessions.has(record.id)) {
+      table.update(record.id, { demand: DEMAND });
+      this.#poll();
+    }
     return true;
   }
 
