@@ -53,7 +53,8 @@ export class Observation {
   readonly #announce: (id: string) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #boot = bootId() ?? 'unknown';
-  #rebooted = false;
+  /** Terminals of which nothing is known since the machine was started anew. */
+  readonly #beforeBoot = new Set<string>();
   #cancelPoll: (() => void) | undefined;
   #endListening: (() => void) | undefined;
 
@@ -76,7 +77,11 @@ export class Observation {
   /** Connects to the terminals when sessions have any, and begins to look regularly. */
   async start(): Promise<void> {
     const { table } = this.#context;
-    this.#rebooted = table.bootChanged(this.#boot);
+    if (table.bootChanged(this.#boot)) {
+      for (const { terminal } of table.list({ archived: false })) {
+        if (terminal !== null) this.#beforeBoot.add(terminal);
+      }
+    }
     this.#endListening = this.#terminals.listen((terminal) => {
       const session = table.list({ archived: false }).find((each) => each.terminal === terminal);
       if (session !== undefined) this.#hint(session.id);
@@ -212,8 +217,9 @@ export class Observation {
             events: [...this.#intake.events(id, watched.feed).values()],
             transcript: watched.feed.transcript,
             registry: this.#registry,
-            rebooted: this.#rebooted,
+            rebooted: this.#beforeBoot.has(record.terminal),
           });
+    if (reading !== undefined && record.terminal !== null) this.#beforeBoot.delete(record.terminal);
     if (reading !== undefined && readinessOf(record, reading) === 'blocked') {
       this.#delivery.confirmDialog(id, reading.since);
     }

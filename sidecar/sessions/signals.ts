@@ -24,7 +24,7 @@ export interface SignalSources {
   events: readonly HookEvent[];
   transcript: TranscriptTail;
   registry: SharedRegistry;
-  /** The machine was started anew since the sidecar last ran. */
+  /** The machine was started anew since anything was last known of the terminal. */
   rebooted: boolean;
 }
 
