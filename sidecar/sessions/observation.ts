@@ -83,8 +83,11 @@ export class Observation {
       }
     }
     this.#endListening = this.#terminals.listen((terminal) => {
-      const session = table.list({ archived: false }).find((each) => each.terminal === terminal);
-      if (session !== undefined) this.#hint(session.id);
+      for (const session of table.list({ archived: false })) {
+        if (session.terminal === terminal) this.#hint(session.id);
+        // No look tells of a shell: that it is there no longer is told here.
+        else if (session.shell === terminal && !this.#runs(terminal)) this.#announce(session.id);
+      }
     });
     await this.#reachTerminals();
     this.#poll();
@@ -238,6 +241,11 @@ export class Observation {
     this.#context.table.update(id, { demand });
     this.recompute(id);
     this.#announce(id);
+  }
+
+  #runs(terminal: string): boolean {
+    const known = this.#terminals.terminal(terminal);
+    return known.kind === 'known' && known.info.exited === undefined;
   }
 
   /** Turns a reading into facts; gives whether anything that people see has changed. */

@@ -54,4 +54,12 @@ describe('a terminal that ends or is lost', () => {
       .poll(() => home.session.reason, { timeout: 10_000 })
       .toMatchObject({ kind: 'terminal-lost' });
   });
+
+  it('is told of when it was a shell, though no agent runs', async () => {
+    const { terminal } = await client.request('create', shell('read line'));
+    home.table.update('s', { shell: terminal.id, life: 'sleeping' });
+    await fleet.start();
+    await client.request('write', { id: terminal.id, data: 'over\r' });
+    await expect.poll(() => changes).toBe(1);
+  });
 });
