@@ -157,20 +157,21 @@ describe.each(Object.entries(SCENES))('a landing %s', (name, steps) => {
   });
 });
 
-describe('a machine that goes down', () => {
-  it.each(['on a base that is checked out', 'on a remote'] as const)(
-    'in a swap %s is no harm either',
-    async (name) => {
-      for (const dieAt of ['swap-prepared', 'swap-folder-moved', 'swap-branch-next'] as const) {
+describe.each(['on a base that is checked out', 'on a remote'] as const)(
+  'a machine that goes down %s',
+  (name) => {
+    it.each(['swap-prepared', 'swap-folder-moved', 'swap-branch-next'] as const)(
+      'at "%s" is no harm either',
+      async (dieAt) => {
         const set = scene(name);
         const died = await runChild({ ...set.order, dieAt, time: 2, how: 'with-gits' });
         expect(died).toEqual({ signal: 'SIGKILL', stderr: '' });
         await recover(set);
         expectSound(set);
-      }
-    },
-  );
-});
+      },
+    );
+  },
+);
 
 describe('a sidecar killed in the middle of a check', () => {
   /** The check itself ends its sidecar, the parent of its shell, and would go on for ever. */
