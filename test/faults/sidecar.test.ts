@@ -52,7 +52,7 @@ describe('kill -9 of the sidecar', () => {
     await using world = await World.open();
     world.model.when(prompt('Make it')).callsTool('Bash', mkdir('it')).thenSays('Made.');
     const { id } = await world.start('Make it', '--mode', 'manual');
-    const before = await waitFor(world, 'needs-you', id);
+    const before = await world.asks(id);
     await world.fairlead.killSidecar();
     const after = await world.fairlead.show(id);
     expect(after).toMatchObject({ state: 'needs-you', since: before.since });
@@ -143,7 +143,7 @@ describe('two clients', () => {
 
     // The same is asked twice: the second answer is not taken for the second question.
     await world.json('send', id, 'Make both');
-    const { since } = await waitFor(world, 'needs-you', id);
+    const { since } = await world.asks(id);
     const answers = await Promise.all(
       [1, 2].map(() => world.fairlead.run(['answer', id, 'allow', '--json'])),
     );

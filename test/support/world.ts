@@ -82,6 +82,18 @@ export class World implements AsyncDisposable {
     return this.fairlead.until(session, ({ state }) => state === 'needs-you', 45_000);
   }
 
+  /**
+   * Waits until a tool of the agent asks, and its input is known: the terminal may tell that something is asked a
+   * moment before the hook tells what.
+   */
+  async asks(session: string): Promise<Session> {
+    return this.fairlead.until(
+      session,
+      ({ state, reason }) => state === 'needs-you' && reason?.input !== undefined,
+      45_000,
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.fairlead[Symbol.asyncDispose]();

@@ -70,7 +70,7 @@ describe('from a prompt to a landed branch', () => {
       .thenSays('Made.');
 
     const session = await world.start('Make a folder', '--mode', 'manual');
-    const asking = await world.needsYou(session.id);
+    const asking = await world.asks(session.id);
     expect(asking.reason).toMatchObject({
       kind: 'permission',
       tool: 'Bash',

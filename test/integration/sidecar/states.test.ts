@@ -47,7 +47,7 @@ describe('what people see of an agent', () => {
   it('is needed for a permission until it is given in the terminal', TIMEOUT, async () => {
     world.model.when(prompt('Make the folder one')).callsTool('Bash', mkdir('one')).thenSays('Made.');
     const { id, worktree } = await world.start('Make the folder one', '--mode', 'manual');
-    const asking = await waitFor('needs-you', id);
+    const asking = await world.asks(id);
     expect(asking.reason).toEqual({
       kind: 'permission',
       message: 'Bash: mkdir one',
@@ -92,7 +92,7 @@ describe('what people see of an agent', () => {
       .thenSays('Built.');
     const painter = await world.start('Paint the shed');
     const planner = await world.start('Plan the shed', '--mode', 'plan');
-    expect((await waitFor('needs-you', painter.id)).reason).toMatchObject({
+    expect((await world.asks(painter.id)).reason).toMatchObject({
       kind: 'question',
       message: 'Which color?',
       options: ['Red', 'Blue'],
