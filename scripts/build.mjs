@@ -24,22 +24,31 @@ const ENTRIES = {
   ptyhost: 'sidecar/ptyhost/main.ts',
 };
 
-/** A hash of every source file: two builds of the same sources are the same build. */
-function buildId() {
+/**
+ * A hash of every source file, so that two builds of the same sources are the same build, and the time of the newest
+ * one in milliseconds since the epoch, which tells the older of two builds of one version.
+ */
+function identify() {
   const hash = createHash('sha256');
+  let newest = 0;
   const visit = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
       a.name < b.name ? -1 : 1,
     )) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) visit(path);
-      else hash.update(entry.name).update(readFileSync(path));
+      else {
+        hash.update(entry.name).update(readFileSync(path));
+        newest = Math.max(newest, Math.floor(statSync(path).mtimeMs));
+      }
     }
   };
   for (const folder of ['sidecar', 'media']) if (existsSync(join(root, folder))) visit(join(root, folder));
   hash.update(readFileSync(join(root, 'package-lock.json')));
-  return hash.digest('hex').slice(0, 12);
+  return { id: hash.digest('hex').slice(0, 12), sourcesAt: newest };
 }
+
+const identity = identify();
 
 const options = {
   entryPoints: Object.fromEntries(
@@ -55,7 +64,8 @@ const options = {
   external: ['node-pty'],
   define: {
     __FAIRLEAD_VERSION__: JSON.stringify(pkg.version),
-    __FAIRLEAD_BUILD__: JSON.stringify(buildId()),
+    __FAIRLEAD_BUILD__: JSON.stringify(identity.id),
+    __FAIRLEAD_SOURCES_AT__: JSON.stringify(identity.sourcesAt),
   },
 
   banner: { js: `#!/usr/bin/env node\n${readFileSync(join(root, 'scripts', 'require-node.cjs'), 'utf8')}` },

@@ -10,7 +10,7 @@ import {
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { z } from 'zod';
-import { BUILD, compareVersions } from '../platform/build.ts';
+import { BUILD, isOlderBuild } from '../platform/build.ts';
 import { bundleName, installBundle } from '../platform/bundle.ts';
 import { sleep, systemClock } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
@@ -80,7 +80,7 @@ export class SidecarConnection {
     preparePaths(paths);
     const daemon = sidecarProcess(paths, request);
     const connection = await SidecarConnection.#startAndGreet(daemon, request);
-    if (!isOlder(connection.info)) return connection;
+    if (!isOlderBuild(connection.info)) return connection;
     // Replaced only when idle: whoever works with the older one is not to notice.
     const { stopped } = await connection.request(StopSidecar, { terminals: false, onlyIfIdle: true });
     if (!stopped) return connection;
@@ -217,11 +217,6 @@ function sidecarEnvironment(environment: ConnectionRequest['environment']): Reco
     (entry): entry is [string, string] => entry[0].startsWith('FAIRLEAD_') && entry[1] !== undefined,
   );
   return { ...cleanEnvironment(environment), ...Object.fromEntries(ours) };
-}
-
-function isOlder(info: SidecarInfo): boolean {
-  const order = compareVersions(info.version, BUILD.version);
-  return order < 0 || (order === 0 && info.build !== BUILD.id);
 }
 
 function requireCommonVersion(info: SidecarInfo): void {

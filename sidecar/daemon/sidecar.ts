@@ -255,6 +255,7 @@ export class Sidecar {
       protocol: PROTOCOL_VERSIONS,
       version: BUILD.version,
       build: BUILD.id,
+      sourcesAt: BUILD.sourcesAt,
       pid: process.pid,
       home: this.#options.paths.home,
     };

@@ -60,6 +60,8 @@ export const SidecarInfo = z.object({
   protocol: Versions,
   version: z.string(),
   build: z.string(),
+  /** When the newest source of the build was written, milliseconds since the epoch. */
+  sourcesAt: z.number(),
   pid: z.int(),
   home: z.string(),
 });

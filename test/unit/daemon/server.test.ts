@@ -35,7 +35,14 @@ async function serving(clock: Clock) {
   const server = new SocketServer(
     new Map(),
     {
-      info: () => ({ protocol: { oldest: 1, newest: 1 }, version: '1', build: 'b', pid: 1, home: folder }),
+      info: () => ({
+        protocol: { oldest: 1, newest: 1 },
+        version: '1',
+        build: 'b',
+        sourcesAt: 0,
+        pid: 1,
+        home: folder,
+      }),
       introduced: () => {},
       changed: () => {},
     },

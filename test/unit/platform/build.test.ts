@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareVersions } from '../../../sidecar/platform/build.ts';
+import { BUILD, compareVersions, isOlderBuild } from '../../../sidecar/platform/build.ts';
 
 describe('the order of versions', () => {
   it.each([
@@ -20,5 +20,23 @@ describe('the order of versions', () => {
   ])('%s counts as %s', (one, other) => {
     expect(compareVersions(one, other)).toBe(0);
     expect(compareVersions(other, one)).toBe(0);
+  });
+});
+
+describe('which build gives way', () => {
+  const own = { version: BUILD.version, build: BUILD.id, sourcesAt: BUILD.sourcesAt };
+
+  it('is the older version, and of one version the one with older sources', () => {
+    expect(isOlderBuild({ ...own, version: '0.0.0-0', build: 'other', sourcesAt: own.sourcesAt - 1 })).toBe(
+      true,
+    );
+    expect(isOlderBuild({ ...own, version: '99.0.0', build: 'other', sourcesAt: own.sourcesAt - 1 })).toBe(
+      false,
+    );
+    expect(isOlderBuild({ ...own, build: 'other', sourcesAt: own.sourcesAt + 1 })).toBe(false);
+  });
+
+  it('is never itself', () => {
+    expect(isOlderBuild({ ...own, sourcesAt: own.sourcesAt - 1 })).toBe(false);
   });
 });
