@@ -167,6 +167,8 @@ export class Dialogue {
     const { context, terminals, serial } = this.#parts;
     return serial.run(id, async () => {
       const record = requirePlace(context.table.get(id));
+      // Whether a shell is there is known only from a ptyhost that answers.
+      await terminals.open();
       const known = terminals.terminal(record.shell);
       if (record.shell !== null && known.kind === 'known' && known.info.exited === undefined)
         return record.shell;

@@ -181,12 +181,7 @@ export class TrustGate {
   /** The agent that asked has done its work; it is not to stay in the main checkout. */
   async #end(terminal: string): Promise<void> {
     await this.#serial
-      .run(terminal, async () => {
-        if (this.#terminals.terminal(terminal).kind !== 'known') return;
-        await this.#terminals.request('kill', { id: terminal, graceMs: 1_000 });
-        for (let waited = 0; waited < 5_000 && this.#runs(terminal); waited += 50) await sleep(50);
-        await this.#terminals.request('forget', { id: terminal });
-      })
+      .run(terminal, () => this.#terminals.end(terminal, { graceMs: 1_000 }))
       .catch((error: unknown) =>
         this.#context.log.warn('trust terminal not ended', { error: messageOf(error) }),
       );
