@@ -3,4 +3,6 @@ import { install, run } from './setup.mjs';
 
 install();
 run('node', ['scripts/build.mjs']);
-run('node', ['scripts/demo/main.ts', ...process.argv.slice(2)]);
+run('node', ['scripts/demo/main.ts', ...process.argv.slice(2)], {
+  FAIRLEAD_DEMO_NODE: process.versions.node,
+});

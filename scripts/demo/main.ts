@@ -31,8 +31,12 @@ const STEP_MS = values.real ? 600_000 : 90_000;
 const model = values.real ? undefined : await ScriptedModel.start();
 const environment = demoEnvironment();
 let failed = false;
+/** Ctrl-C, a closed window or a reader that has seen enough end the demo in order: no agent is left to go on. */
+const stopped = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort());
+process.stdout.on('error', () => stopped.abort());
 try {
-  await play();
+  await Promise.race([play(), interrupted()]);
 } catch (error) {
   failed = true;
   console.error(
@@ -51,10 +55,24 @@ if (failed) {
   process.exit(1);
 }
 console.log(
-  `\n${styleText('green', 'Three prompts became three landings on main.')} To go on, change to a repository of yours ` +
-    `and run: node ${FAIRLEAD} new "what the agent shall do"\n` +
+  `\n${styleText('green', 'Three prompts became three landings on main.')} To go on, ${needNode()}change to a ` +
+    `repository of yours and run: node ${FAIRLEAD} new "what the agent shall do"\n` +
     '(`npm link` in this folder makes it `fairlead new …`; README.md shows the rest.)',
 );
+
+/** The demo brings a Node of its own; what comes after it runs on the person's. */
+function needNode(): string {
+  const [major = 0, minor = 0] = (process.env.FAIRLEAD_DEMO_NODE ?? process.versions.node)
+    .split('.')
+    .map(Number);
+  return major > 22 || (major === 22 && minor >= 13) ? '' : 'install Node 22.13 or newer, ';
+}
+
+function interrupted(): Promise<never> {
+  return new Promise((_, reject) => {
+    stopped.signal.addEventListener('abort', () => reject(new Error('it was interrupted.')), { once: true });
+  });
+}
 
 function demoEnvironment(): Record<string, string> {
   const home = { FAIRLEAD_HOME: join(folder, 'fairlead') };

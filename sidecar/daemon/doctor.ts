@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
+import { claudeVersion, isTooOld, OLDEST_CLAUDE } from '../agents/claude/version.ts';
 import { Git } from '../git/git.ts';
 import { readIdentity } from '../git/identity.ts';
 import { openRepository, requireCommit } from '../git/repository.ts';
@@ -109,19 +110,27 @@ async function repositoryFinding({ environment, folder }: Surroundings): Promise
   }
 }
 
+/** How long `claude auth status` may take, in milliseconds. */
+const SIGNED_IN_WITHIN_MS = 15_000;
+
 async function claudeFindings({ environment }: Surroundings): Promise<Finding[]> {
   const program = findProgram(CLAUDE_CODE.command, environment);
   if (program === undefined) {
     return [problem('claude', 'not found on your PATH', 'Install Claude Code, then open a new terminal.')];
   }
-  const run = (...args: string[]) =>
-    systemProcesses.run(program, args, { env: environment, timeoutMs: 15_000 });
-  const version = await run('--version');
-  if (version.exitCode !== 0) {
-    return [problem('claude', `${program} does not run: ${version.stderr.trim()}`, 'Reinstall Claude Code.')];
+  const version = await claudeVersion(program, environment, systemProcesses);
+  if (version.kind === 'fails') {
+    return [problem('claude', `${program} does not run: ${version.text}`, 'Reinstall Claude Code.')];
   }
-  const found = ok('claude', `${version.stdout.toString('utf8').trim()} at ${program}`);
-  const signedIn = await run('auth', 'status');
+  const told = `${version.text} at ${program}`;
+  const found =
+    version.kind === 'known' && isTooOld(version.version)
+      ? problem('claude', `${told} is too old.`, `Update it to ${OLDEST_CLAUDE} or newer: claude update`)
+      : ok('claude', told);
+  const signedIn = await systemProcesses.run(program, ['auth', 'status'], {
+    env: environment,
+    timeoutMs: SIGNED_IN_WITHIN_MS,
+  });
   const where = claudeConfigDir(environment) ?? '~/.claude';
   return [
     found,

@@ -4,6 +4,7 @@
  */
 export const ERROR_CODES = [
   'agent.missing',
+  'agent.too-old',
   'agent.unsupported',
   'answer.nothing-to-answer',
   'archive.unsaved',

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
+import { requireClaude } from '../agents/claude/version.ts';
 import { type Base, findBase } from '../git/base.ts';
 import { readIdentity } from '../git/identity.ts';
 import { branchExists, listRefs, requireBranchName } from '../git/refs.ts';
@@ -7,6 +8,7 @@ import { openRepository, type Repository, requireCommit } from '../git/repositor
 import { changedPaths, readStatus } from '../git/status.ts';
 import { requireGit, SESSIONS_NEED_GIT } from '../git/version.ts';
 import type { Config } from '../platform/config.ts';
+import { systemProcesses } from '../platform/processes.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { PermissionMode } from '../protocol/session.ts';
 import { notesOn, notesWithin } from './base-notes.ts';
@@ -71,7 +73,9 @@ export async function planSession(
     repository.mainCheckout ??
     (within === undefined ? repository.topLevel : table.repository(within.repository).main);
   const config = context.configFor(main);
-  if (request.start) agentProgram(config.agent.command, environment);
+  if (request.start) {
+    await requireClaude(agentProgram(config.agent.command, environment), environment, systemProcesses);
+  }
   const prefix = config.branch.prefix ?? DEFAULT_PREFIX;
   const title = titleFrom(request.title) ?? titleOf(request.prompt);
   await requirePrefix(repository, prefix, slugOf(title));

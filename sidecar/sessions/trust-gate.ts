@@ -181,7 +181,11 @@ export class TrustGate {
   /** The agent that asked has done its work; it is not to stay in the main checkout. */
   async #end(terminal: string): Promise<void> {
     await this.#serial
-      .run(terminal, () => this.#terminals.end(terminal, { graceMs: 1_000 }))
+      .run(terminal, async () => {
+        // Nothing to end is no reason to start a ptyhost.
+        if (this.#terminals.terminal(terminal).kind !== 'known') return;
+        await this.#terminals.end(terminal, { graceMs: 1_000 });
+      })
       .catch((error: unknown) =>
         this.#context.log.warn('trust terminal not ended', { error: messageOf(error) }),
       );

@@ -32,7 +32,7 @@ class Refusing implements AsyncDisposable {
     this.repository = repository;
     this.programs = join(repository.root, 'programs');
     mkdirSync(this.programs);
-    this.program('claude', 'exit 1');
+    this.program('claude', '[ "$1" = --version ] && echo "2.1.332 (Claude Code)" && exit 0; exit 1');
     this.fairlead = new SidecarHarness({
       ...repository.environment,
       PATH: `${this.programs}${delimiter}${repository.environment.PATH}`,
@@ -166,6 +166,23 @@ describe('new is refused, and leaves nothing half-made,', { timeout: TIMEOUT }, 
     expect(await person.refusal(['new', 'x'], { env: { PATH } })).toMatchObject({
       code: 'agent.missing',
       hint: expect.stringContaining('Install Claude Code'),
+      exit: 1,
+    });
+  });
+
+  it('when claude is too old, or does not run', async () => {
+    await using person = Refusing.with();
+    person.program('claude', 'echo "2.0.14 (Claude Code)"');
+    expect(await person.refusal(['new', 'x'])).toMatchObject({
+      code: 'agent.too-old',
+      message: expect.stringContaining('2.0.14'),
+      hint: expect.stringContaining('claude update'),
+      exit: 1,
+    });
+    person.program('claude', 'echo "no such library." >&2; exit 1');
+    expect(await person.refusal(['new', 'x'])).toMatchObject({
+      code: 'agent.missing',
+      message: expect.stringContaining('no such library'),
       exit: 1,
     });
   });

@@ -37,7 +37,11 @@ class Person implements Disposable {
     // An agent that does nothing.
     const programs = join(repository.root, 'programs');
     mkdirSync(programs);
-    writeFileSync(join(programs, 'claude'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+    writeFileSync(
+      join(programs, 'claude'),
+      '#!/bin/sh\n[ "$1" = --version ] && echo 9.9.9 && exit 0\nexec sleep 1000\n',
+      { mode: 0o755 },
+    );
     this.environment = { ...env, ...repository.environment, PATH: `${programs}:${env.PATH}` };
     home.context.step = (name) => this.step(name);
     this.fleet = new Fleet(
