@@ -48,6 +48,7 @@ try {
   if (!failed && !values.keep)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
+if (stopped.signal.aborted) process.exit(130);
 if (failed) {
   console.error(
     `What it left is in ${folder}; the log: FAIRLEAD_HOME=${environment.FAIRLEAD_HOME} fairlead logs`,
