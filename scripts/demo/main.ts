@@ -43,9 +43,9 @@ try {
     styleText('red', `\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`),
   );
 } finally {
-  await fairlead(['down', '--all']).catch(() => {});
+  await run(process.execPath, [FAIRLEAD, 'down', '--all'], 'kept', null).catch(() => {});
   await model?.stop();
-  if (!failed && !values.keep)
+  if ((!failed || stopped.signal.aborted) && !values.keep)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 if (stopped.signal.aborted) process.exit(130);
@@ -158,13 +158,19 @@ function showGit(...args: string[]): Promise<string> {
 }
 
 /** Runs to the end without blocking: the scripted model answers from this very process. */
-function run(command: string, args: readonly string[], output: 'shown' | 'kept'): Promise<string> {
+function run(
+  command: string,
+  args: readonly string[],
+  output: 'shown' | 'kept',
+  signal: AbortSignal | null = stopped.signal,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: repository,
       env: environment,
       stdio: ['ignore', output === 'shown' ? 'inherit' : 'pipe', output === 'shown' ? 'inherit' : 'pipe'],
       timeout: STEP_MS,
+      ...(signal === null ? {} : { signal }),
     });
     let text = '';
     child.stdout?.on('data', (chunk: Buffer) => {
