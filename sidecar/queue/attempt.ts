@@ -129,7 +129,8 @@ function unmade(entry: EntryRecord, made: Exclude<LandingOutcome, { kind: 'made'
       const { paths } = made.outcome;
       const where = made.at === undefined ? '' : ` at "${made.at.subject}"`;
       const what = paths.length === 1 ? `${paths[0]}` : `${paths.length} files`;
-      return fails('conflict', `It conflicts with ${entry.base}${where} in ${what}.`, { paths, isTry: true });
+      const onto = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
+      return fails('conflict', `It conflicts with ${onto}${where} in ${what}.`, { paths, isTry: true });
     }
   }
 }

@@ -177,7 +177,10 @@ async function diff(context: CommandContext, name: string, options: { stat: bool
 function sentence(entry: QueueEntry): string {
   const what = `${entry.session} "${printable(entry.title)}"`;
   const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
-  if (entry.state === 'landed') return `${what} landed on ${where} as ${entry.landed?.slice(0, 10)}.`;
+  if (entry.state === 'landed') {
+    const note = entry.message === null ? '' : `\n${printable(entry.message)}`;
+    return `${what} landed on ${where} as ${entry.landed?.slice(0, 10)}.${note}`;
+  }
   const paths = entry.paths.map((path) => `\n  ${printable(path)}`).join('');
   return `${what} is ${entry.state}${entry.message === null ? '' : `: ${printable(entry.message)}`}${paths}`;
 }

@@ -150,7 +150,7 @@ async function list(context: CommandContext, options: { all: boolean }): Promise
 }
 
 /** Terminal columns from which on the branch of a session is shown beside its title, which it is made of. */
-const WIDE = 120;
+const WIDE = 160;
 
 /** The fleet as people read it, in the order that it is given. */
 export function fleetTable(sessions: readonly Session[], output: Output, now: number): string {
@@ -165,15 +165,20 @@ export function fleetTable(sessions: readonly Session[], output: Output, now: nu
       dollars(session.cost.ownUsd) + (session.cost.unpriced > 0 ? '+?' : ''),
       ...(wide ? [session.branch] : []),
       printable(
-        session.reason === null ? session.title : `${session.title} · ${oneLine(session.reason.message)}`,
+        // What is asked comes first: a narrow terminal cuts the rest.
+        session.reason === null ? session.title : `${oneLine(session.reason.message)} · ${session.title}`,
       ),
     ]),
     output.width,
   );
 }
 
+/** Characters of a reason in a table, whose whole text `fairlead show` has. */
+const MAX_REASON = 100;
+
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= MAX_REASON ? line : `${line.slice(0, MAX_REASON - 1)}…`;
 }
 
 async function show(context: CommandContext, name: string): Promise<void> {
