@@ -31,6 +31,8 @@ const KILL_AFTER = 2_000;
 export async function runGroup(command: string, options: GroupOptions): Promise<GroupEnd> {
   const { cwd, env, output, timeoutMs, signal } = options;
   if (signal.aborted) return { kind: 'cancelled' };
+  // First: a command may end us before the next process is started.
+  const watchdog = watch();
   const child = spawn('/bin/sh', ['-c', command], {
     cwd,
     env,
@@ -39,8 +41,11 @@ export async function runGroup(command: string, options: GroupOptions): Promise<
   });
   const exit = exitOf(child);
   const { pid } = child;
-  if (pid === undefined) return exit;
-  const watchdog = watch(pid);
+  if (pid === undefined) {
+    watchdog.kill('SIGKILL');
+    return exit;
+  }
+  watchdog.stdin?.write(`${pid}\n`);
   const stopped = new Promise<GroupEnd>((resolve) => {
     const timer = setTimeout(() => resolve({ kind: 'timed-out' }), timeoutMs);
     const cancel = () => resolve({ kind: 'cancelled' });
@@ -58,9 +63,10 @@ export async function runGroup(command: string, options: GroupOptions): Promise<
   }
 }
 
-/** A process that kills the group when we are gone: then the pipe ends that it reads from. */
-function watch(group: number): ChildProcess {
-  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -s KILL -- "-$1"', 'sh', String(group)], {
+/** A process that kills the group whose id it is told, when we are gone: then the pipe that it reads from ends. */
+function watch(): ChildProcess {
+  const script = 'read -r group; read -r _; [ -n "$group" ] && kill -s KILL -- "-$group"';
+  const watchdog = spawn('/bin/sh', ['-c', script], {
     cwd: '/',
     env: {},
     detached: true,
@@ -68,6 +74,7 @@ function watch(group: number): ChildProcess {
   });
   // Without it the group would outlive our death, no more.
   watchdog.on('error', () => {});
+  watchdog.stdin?.on('error', () => {});
   return watchdog;
 }
 
