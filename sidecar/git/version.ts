@@ -1,3 +1,4 @@
+import { compareVersions } from '../platform/build.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
 
@@ -29,13 +30,7 @@ export async function requireGit(git: Git, needed: string, what: string): Promis
   return found;
 }
 
-/** Pure: whether version `found` is `needed` or newer, number by number. */
+/** Whether version `found` is `needed` or newer. */
 export function isAtLeast(found: string, needed: string): boolean {
-  const have = found.split('.').map(Number);
-  const want = needed.split('.').map(Number);
-  for (let at = 0; at < Math.max(have.length, want.length); at += 1) {
-    const difference = (have[at] ?? 0) - (want[at] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return true;
+  return compareVersions(found, needed) >= 0;
 }
