@@ -2,7 +2,10 @@ import { compareVersions } from '../../platform/build.ts';
 import type { Processes } from '../../platform/processes.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 
-/** Oldest `claude` that all of this was tried with; see docs/fidelity.md. */
+/**
+ * Oldest `claude` that is let through: terminal, permission dialog and hooks work there as they are used here. What
+ * docs/fidelity.md lists was seen with a newer one.
+ */
 export const OLDEST_CLAUDE = '2.1.197';
 
 const ANSWER_WITHIN_MS = 15_000;
