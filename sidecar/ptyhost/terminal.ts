@@ -109,6 +109,8 @@ export class Terminal implements ParseTask {
   #size: Size;
   /** The size that the screen has, which follows behind. */
   #screenSize: Size;
+  /** Serial behind the latest resize. */
+  #resizedAt = 0;
 
   #raw: Buffer[] = [];
   #rawBytes = 0;
@@ -201,6 +203,7 @@ export class Terminal implements ParseTask {
     this.#size = { cols: size.cols, rows: size.rows };
     this.#process.resize(this.#size);
     this.#output.appendResize(this.#size);
+    this.#resizedAt = this.#output.cursorAtEnd().serial;
     this.#distribute();
   }
 
@@ -358,6 +361,8 @@ export class Terminal implements ParseTask {
     // From the snapshot on the client reads the log: it must not be lagging at once.
     if (this.#output.end - this.#parsed.position > RETAINED / 2) return;
     if (!this.#parserRests && this.#introducer.length === 0) return;
+    // A screen that was painted for another size is wrong on a client that has only its own.
+    if (this.#parsed.serial < this.#resizedAt && this.#canParse()) return;
     for (const client of this.#clients) {
       if (client.state === 'live' || !client.wantsSnapshot) continue;
       const introducer = this.#parserRests ? '' : this.#introducer.toString('latin1');

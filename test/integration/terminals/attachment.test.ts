@@ -158,6 +158,24 @@ describe('several clients of one terminal', () => {
     await client.request('kill', { id: create.id });
   });
 
+  it('get the screen in their own size, also where the program draws nothing anew', async () => {
+    const create = shell('echo first; read x', { cols: 120, rows: 40 });
+    await client.request('create', create);
+    await until(async () => expect((await infoOf(create.id)).position).toBeGreaterThan(0));
+    const sizes: unknown[] = [];
+    const small = await home.attach(client, create.id, { size: { cols: 90, rows: 25 } });
+    small.on('snapshot', ({ cols, rows }) => sizes.push({ cols, rows }));
+    small.on('resize', (size) => sizes.push(size));
+    const emulator = new Emulator(small, 100);
+    await until(() => expect(sizes).toHaveLength(1));
+    await caughtUp(emulator, small, (await infoOf(create.id)).position);
+    expect(sizes).toEqual([{ cols: 90, rows: 25 }]);
+    expect(emulator.terminal.buffer.active.getLine(0)?.translateToString(true)).toBe('first');
+    expect(emulator.terminal.buffer.active.baseY).toBe(0);
+    small.detach();
+    await client.request('kill', { id: create.id });
+  });
+
   it('do not wait for one that acknowledges nothing, and that one is given a snapshot when it comes back', async () => {
     const create = shell('read go; seq 1 600000; echo end; read x', { rowsKept: 100 });
     await client.request('create', create);
