@@ -150,8 +150,9 @@ export function age(since: number, now: number): string {
   return `${Math.floor(seconds / 86_400)}d`;
 }
 
+/** Dollars and cents; what is less than a cent, but not nothing, shows as `<$0.01`. */
 export function dollars(usd: number): string {
-  return usd !== 0 && usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+  return usd > 0 && usd < 0.01 ? '<$0.01' : `$${usd.toFixed(2)}`;
 }
 
 /** `950`, `12.3k`, `4.5M`: a number of tokens in at most five characters below a billion. */

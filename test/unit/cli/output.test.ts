@@ -71,10 +71,11 @@ describe('what is printed', () => {
     ]);
   });
 
-  it('is money with cents, or with more where cents would say nothing', () => {
-    expect([0, 0.0012, 0.01, 1.239, 1234.5].map(dollars)).toEqual([
+  it('is money in dollars and cents, and never nothing where something was spent', () => {
+    expect([0, 0.000_01, 0.0099, 0.01, 1.239, 1234.5].map(dollars)).toEqual([
       '$0.00',
-      '$0.0012',
+      '<$0.01',
+      '<$0.01',
       '$0.01',
       '$1.24',
       '$1234.50',
