@@ -71,6 +71,7 @@ const LABELS: Record<CostGroup, string> = {
   branch: 'request.branch',
   day: "strftime('%Y-%m-%d', request.at / 1000, 'unixepoch', 'localtime')",
   model: 'request.model',
+  family: '(SELECT family FROM session WHERE session.id = held_once.holder)',
 };
 
 const Sums = z.object({

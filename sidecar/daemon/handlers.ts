@@ -10,6 +10,8 @@ import type { Fleet } from '../sessions/fleet.ts';
 import { type Client, type Handler, type Handlers, parse } from './client.ts';
 import type { PersonLink } from './person-link.ts';
 
+type DiffRequest = z.output<typeof protocol.Diff.params>;
+
 export interface Parts {
   fleet: Fleet;
   queue: MergeQueue;
@@ -25,7 +27,7 @@ export interface Parts {
   ): Promise<{ stopped: boolean; running: number }>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
-  diff(session: string, stat: boolean, signal: AbortSignal): Promise<string>;
+  diff(request: DiffRequest, signal: AbortSignal): Promise<string>;
 }
 
 /** Every request, and what does it. The one place where the wire meets the parts. */
@@ -65,9 +67,7 @@ export function handlersOf(parts: Parts): Handlers {
     ...(await fleet.attach(session, pane)),
   }));
   on(protocol.Turns, ({ session }) => fleet.turns(session));
-  on(protocol.Diff, async ({ session, stat }, _client, signal) => ({
-    text: await parts.diff(session, stat, signal),
-  }));
+  on(protocol.Diff, async (request, _client, signal) => ({ text: await parts.diff(request, signal) }));
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }) => fleet.archive(session));
 

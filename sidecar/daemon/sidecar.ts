@@ -29,7 +29,7 @@ import { MergeQueue } from '../queue/merge-queue.ts';
 import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
-import { diffOfSession } from '../sessions/session-diff.ts';
+import { diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
 import { TerminalHost } from '../sessions/terminal-host.ts';
 import { connectPtyHost } from '../terminals/ptyhost-daemon.ts';
@@ -194,7 +194,10 @@ export class Sidecar {
         inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
       stop: (request, asker) => this.#stop(request, asker),
       follow: (client) => this.#follow(client),
-      diff: (session, stat, signal) => diffOfSession(context, table.resolve(session), { stat, signal }),
+      diff: ({ session, against, stat }, signal) =>
+        against === undefined
+          ? diffOfSession(context, table.resolve(session), { stat, signal })
+          : diffOfSessions(context, table.resolve(session), table.resolve(against), { stat, signal }),
     });
     this.#server = new SocketServer(
       handlers,

@@ -1,8 +1,6 @@
-import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Git, GitOptions } from './git.ts';
 import { decodePath, joinNul, splitNul } from './names.ts';
+import { withPrivateIndex } from './private-index.ts';
 
 export type ChangeStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed' | 'unmerged';
 
@@ -27,6 +25,8 @@ export interface DiffOptions {
   /** Left out, by name. */
   without?: readonly string[];
   signal?: AbortSignal;
+  /** More variables for git, such as those of `ScratchObjects`. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** Whatever the person has set for their own diffs. */
@@ -130,15 +130,10 @@ async function withEverythingKnown<Result>(
   git: Git,
   run: (root: Git, env: Record<string, string>) => Promise<Result>,
 ): Promise<Result> {
-  const root = git.in(await git.text(['rev-parse', '--show-toplevel']));
-  const untracked = (await root.fields(['ls-files', '--others', '--exclude-standard', '-z'])).filter(
-    (path) => !path.endsWith('/'),
-  );
-  const folder = await mkdtemp(join(tmpdir(), 'fairlead-diff-'));
-  try {
-    const index = join(folder, 'index');
-    await copyIndex(await root.text(['rev-parse', '--path-format=absolute', '--git-path', 'index']), index);
-    const env = { GIT_INDEX_FILE: index };
+  return withPrivateIndex(git, async (root, env) => {
+    const untracked = (await root.fields(['ls-files', '--others', '--exclude-standard', '-z'])).filter(
+      (path) => !path.endsWith('/'),
+    );
     if (untracked.length > 0) {
       await root.attempt(
         [
@@ -153,23 +148,8 @@ async function withEverythingKnown<Result>(
         { input: joinNul(untracked), env, config: { 'core.splitIndex': 'false' } },
       );
     }
-    return await run(root, env);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** Under a later time, an entry that was written in the same tick as the index would count as unchanged. */
-async function copyIndex(from: string, to: string): Promise<void> {
-  try {
-    const { mtimeMs } = await stat(from);
-    await copyFile(from, to);
-    const time = (Math.floor(mtimeMs) - 1) / 1000;
-    await utimes(to, time, time);
-  } catch (error) {
-    // No index: nothing was ever staged in here.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+    return run(root, env);
+  });
 }
 
 function pathspecs(options: DiffOptions): string[] {
@@ -179,7 +159,12 @@ function pathspecs(options: DiffOptions): string[] {
 }
 
 function optionsOf(options: DiffOptions): GitOptions {
-  return { maxBytes: MAX_BYTES, ...(options.signal === undefined ? {} : { signal: options.signal }) };
+  const { signal, env } = options;
+  return {
+    maxBytes: MAX_BYTES,
+    ...(signal === undefined ? {} : { signal }),
+    ...(env === undefined ? {} : { env }),
+  };
 }
 
 function known(id: string): string | undefined {

@@ -212,4 +212,10 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE intent RENAME TO landing_intent;
   CREATE UNIQUE INDEX landing_intent_open ON landing_intent (entry) WHERE is_open = 1;
   `,
+  `
+  ALTER TABLE session ADD COLUMN family TEXT NOT NULL DEFAULT '';
+  UPDATE session SET family = id;
+  CREATE INDEX session_family ON session (family);
+  ALTER TABLE queue_entry ADD COLUMN after_sessions TEXT NOT NULL DEFAULT '[]';
+  `,
 ];

@@ -28,6 +28,7 @@ export const FINAL_ENTRY_STATES: readonly EntryState[] = ['landed', 'failed', 'c
 
 /** Why an entry waits or ended, as a word that scripts can match. */
 export const EntryReason = z.enum([
+  'after',
   'conflict',
   'red-check',
   'base-red',
@@ -67,6 +68,8 @@ export const QueueEntry = z.object({
   /** One line for people: what it waits for, or why it ended. */
   message: z.string().nullable(),
   paths: z.array(z.string()),
+  /** Ids of the sessions that have to land on the base before. */
+  after: z.array(z.string()),
   /** Place in the land order of its base, from 1; null once it ended. */
   position: z.int().nullable(),
   /** Conflicts and red checks so far. */

@@ -140,6 +140,9 @@ export const StopSidecar = request(
 
 // ── Sessions ─────────────────────────────────────────────────────────────────
 
+/** Most sessions that one `session/new` makes. */
+export const MAX_ATTEMPTS = 16;
+
 export const NewSession = request(
   'session/new',
   z.object({
@@ -157,11 +160,16 @@ export const NewSession = request(
       .regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _')
       .optional(),
     start: z.boolean().default(true),
+    /** How many sessions try the prompt side by side, from one commit. They are one family. */
+    attempts: z.int().min(1).max(MAX_ATTEMPTS).default(1),
     /** Whether uncommitted changes of the main checkout are copied into the worktree. */
     bringChanges: z.boolean().default(false),
   }),
   z.object({
+    /** The first attempt. */
     session: Session,
+    /** Every attempt that was started, in order. One that could not be is told in `notes`. */
+    attempts: z.array(Session),
     /** Uncommitted changes of the main checkout that stay behind. */
     leftBehind: z.int(),
     notes: z.array(z.string()),
@@ -211,7 +219,11 @@ export const Attach = request(
 export const Turns = request('session/turns', S, z.array(Turn));
 export const Diff = request(
   'session/diff',
-  S.extend({ stat: z.boolean().default(false) }),
+  S.extend({
+    /** Another session of the same repository: what would turn the work of `session` into its work. */
+    against: z.string().min(1).optional(),
+    stat: z.boolean().default(false),
+  }),
   z.object({ text: z.string() }),
 );
 export const Stop = request('session/stop', S, Session);
@@ -239,6 +251,8 @@ export const Land = request(
     to: LandTarget.optional(),
     check: z.string().optional(),
     method: LandMethod.optional(),
+    /** Sessions that have to land on the same base before. */
+    after: z.array(z.string().min(1)).max(100).default([]),
     /** Land although the local base has commits that the remote lacks; they go along. */
     withLocalCommits: z.boolean().default(false),
   }),
@@ -253,7 +267,7 @@ export const Unqueue = request('queue/remove', S, QueueEntry);
 
 // ── Cost ─────────────────────────────────────────────────────────────────────
 
-export const CostGroup = z.enum(['session', 'branch', 'day', 'model']);
+export const CostGroup = z.enum(['session', 'branch', 'day', 'model', 'family']);
 export type CostGroup = z.infer<typeof CostGroup>;
 export const CostRow = Cost.extend({
   group: z.string(),

@@ -92,6 +92,8 @@ export const Session = z.object({
   /** Milliseconds since the epoch at which `state` began. */
   since: z.number(),
   facts: Facts,
+  /** Id of the first session of those that came of one prompt, by attempts and forks: its own where it is alone. */
+  family: z.string(),
   parent: z.string().nullable(),
   forkTurn: z.int().nullable(),
   turns: z.int(),

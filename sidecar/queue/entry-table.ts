@@ -4,7 +4,7 @@ import { EntryReason, EntryState, FINAL_ENTRY_STATES, LandMethod, LandTarget } f
 import { FairleadError } from '../protocol/errors.ts';
 
 const Flag = z.number().transform((value) => value !== 0);
-const Paths = z.string().transform((text): string[] => z.array(z.string()).parse(JSON.parse(text)));
+const Texts = z.string().transform((text): string[] => z.array(z.string()).parse(JSON.parse(text)));
 
 /** An entry of the merge queue as the store has it. */
 export const EntryRecord = z.object({
@@ -24,7 +24,9 @@ export const EntryRecord = z.object({
   state: EntryState,
   reason: EntryReason.nullable(),
   message: z.string().nullable(),
-  paths: Paths,
+  paths: Texts,
+  /** Ids of sessions; see `dependencies.ts`. */
+  after_sessions: Texts,
   head: z.string().nullable(),
   tries: z.number(),
   base_moved: z.number(),
@@ -79,10 +81,10 @@ export class EntryTable {
         `INSERT INTO queue_entry
            (id, number, session, repository, branch, base, target, remote, method, check_command, with_local_commits,
             priority, state, reason, message, paths, head, tries, base_moved, cancel, landed, queued_at, changed_at,
-            ended_at, retry_at)
+            ended_at, retry_at, after_sessions)
          SELECT :id, coalesce(max(number), 0) + 1, :session, :repository, :branch, :base, :target, :remote, :method,
             :check_command, :with_local_commits, :priority, :state, :reason, :message, :paths, :head, :tries,
-            :base_moved, :cancel, :landed, :queued_at, :changed_at, :ended_at, :retry_at
+            :base_moved, :cancel, :landed, :queued_at, :changed_at, :ended_at, :retry_at, :after_sessions
          FROM queue_entry`,
         encode(entry),
       );

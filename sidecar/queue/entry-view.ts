@@ -23,6 +23,7 @@ export function entryView(
     reason: entry.reason,
     message: entry.message,
     paths: entry.paths,
+    after: entry.after_sessions,
     position,
     tries: entry.tries,
     baseMoved: entry.base_moved,

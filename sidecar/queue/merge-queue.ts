@@ -5,6 +5,7 @@ import type { SessionRecord } from '../sessions/record.ts';
 import { Serial } from '../sessions/serial.ts';
 import { attemptLanding } from './attempt.ts';
 import type { QueueContext } from './context.ts';
+import { requireDependencies, unlandedBefore, waitForOthers } from './dependencies.ts';
 import { alreadyQueued, type EntryRecord, hasEnded } from './entry-table.ts';
 import { baseKey, entryView } from './entry-view.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
@@ -23,6 +24,8 @@ export interface LandRequest {
   check?: string | undefined;
   method?: LandMethod | undefined;
   withLocalCommits: boolean;
+  /** Sessions that have to land before. A waiting entry that is landed again without any keeps its own. */
+  after?: readonly string[] | undefined;
 }
 
 /** An attempt that runs. */
@@ -114,8 +117,11 @@ export class MergeQueue {
     const id = entries.transaction(() => {
       const now = entries.openOf(session.id);
       if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
+      const after = requireDependencies(this.#context, session, request.after ?? []);
       if (request.to !== undefined) sessions.setLandTo(session.repository, request.to);
-      return now === undefined ? this.#add(session, decided, request) : this.#again(now, decided, request);
+      return now === undefined
+        ? this.#add(session, decided, request, after)
+        : this.#again(now, decided, request, after);
     });
     this.#announce(id);
     this.tick();
@@ -170,7 +176,12 @@ export class MergeQueue {
     return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1);
   }
 
-  #add(session: SessionRecord, decided: LandDecision, request: LandRequest): string {
+  #add(
+    session: SessionRecord,
+    decided: LandDecision,
+    request: LandRequest,
+    after: readonly string[],
+  ): string {
     const { entries, sessions, ids, clock } = this.#context;
     const now = clock.now();
     const { id } = entries.add({
@@ -189,6 +200,7 @@ export class MergeQueue {
       reason: null,
       message: null,
       paths: [],
+      after_sessions: [...after],
       head: null,
       tries: 0,
       base_moved: 0,
@@ -204,7 +216,7 @@ export class MergeQueue {
   }
 
   /** A waiting entry that the person lands again: as they say this time, with the work as it is, at once. */
-  #again(entry: EntryRecord, decided: LandDecision, request: LandRequest): string {
+  #again(entry: EntryRecord, decided: LandDecision, request: LandRequest, after: readonly string[]): string {
     const { entries } = this.#context;
     this.#check.forget();
     // As long as it may have happened, what was begun stays as it is.
@@ -219,6 +231,7 @@ export class MergeQueue {
             method: decided.method,
             check_command: decided.check,
             with_local_commits: request.withLocalCommits || entry.with_local_commits,
+            after_sessions: after.length > 0 ? [...after] : entry.after_sessions,
             head: null,
           }),
     });
@@ -283,6 +296,7 @@ export class MergeQueue {
     const { clock, sessions } = this.#context;
     if (entry.retry_at === null) return true;
     if (entry.reason === 'in-a-turn') return !sessions.isInTurn(entry.session);
+    if (entry.reason === 'after' && unlandedBefore(this.#context, entry) === undefined) return true;
     // A clock that was set back must not keep it waiting.
     return clock.now() >= entry.retry_at || clock.now() < entry.changed_at;
   }
@@ -306,6 +320,8 @@ export class MergeQueue {
     const intent = entries.intent(entry.id);
     if (intent !== undefined) return resolveIntent(this.#context, merger.repository, entry, intent);
     if (entry.cancel) return { kind: 'cancelled' };
+    const others = waitForOthers(this.#context, entry);
+    if (others !== undefined) return others;
     let { head } = entry;
     if (head === null) {
       this.#enter(entry.id, 'securing');

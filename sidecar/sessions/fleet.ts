@@ -5,6 +5,7 @@ import type { Reason } from '../protocol/reason.ts';
 import type { LandingFact, Session, Turn } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
 import { Dialogue } from './dialogue.ts';
+import { display } from './display.ts';
 import { Ender } from './ender.ts';
 import { type FleetListeners, FleetView } from './fleet-view.ts';
 import { hasReached } from './fleet-waits.ts';
@@ -13,6 +14,7 @@ import { Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
+import { factsOf } from './session-view.ts';
 import { type FleetParts, Starter } from './starter.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
@@ -114,9 +116,11 @@ export class Fleet {
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
-  ): Promise<{ session: Session; leftBehind: number; notes: string[] }> {
-    const { record, leftBehind, notes } = await this.#starter.create(request, environment);
-    return { session: this.show(record.id), leftBehind, notes };
+  ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment);
+    const [session, ...others] = records.map(({ id }) => this.show(id));
+    if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
+    return { session, attempts: [session, ...others], leftBehind, notes };
   }
 
   async resume(name: string): Promise<Session> {
@@ -217,9 +221,12 @@ export class Fleet {
     const { context, observation, view } = this.#parts;
     const record = context.table.get(id);
     const keep = demand === null && record.demand !== null && NOT_OF_LANDING.includes(record.demand.kind);
+    const facts = factsOf(record);
+    const isSeen = display(facts) !== display({ ...facts, landing });
     context.table.update(id, {
       landing,
-      since: record.landing === landing ? record.since : context.clock.now(),
+      // What people see began when it began, however often it is tried again behind it.
+      since: isSeen ? context.clock.now() : record.since,
       demand: keep ? record.demand : demand,
     });
     observation.recompute(id);

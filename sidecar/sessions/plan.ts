@@ -36,11 +36,13 @@ export interface NewSessionRequest {
   mode?: PermissionMode | undefined;
   key?: string | undefined;
   start: boolean;
+  attempts: number;
   bringChanges: boolean;
 }
 
 export interface SessionPlan {
-  record: SessionRecord;
+  /** One for each attempt, all from the same commit. */
+  records: SessionRecord[];
   repository: Repository;
   /** Uncommitted changes of the main checkout that the session will not see. */
   leftBehind: number;
@@ -61,6 +63,7 @@ export async function planSession(
   serial: Serial,
 ): Promise<SessionPlan> {
   const { table, ids, clock } = context;
+  refuseKeyOfMany(request);
   refuseTakenKey(context, request.key);
   refuseUnknownAgent(request.agent);
   const git = gitOf(context, environment, request.folder);
@@ -83,11 +86,11 @@ export async function planSession(
   const uncommitted = await uncommittedIn(repository);
   const known = table.repositoryOf(repository.commonDir, main, ids.short(8), clock.now());
   // Names are given one after the other; the network was asked before, and holds up no other session.
-  const record = await serial.run(`names in ${known.id}`, async () => {
-    const slug = await freeSlug(context, repository, known, prefix, slugOf(title));
-    return insertSession(context, request, {
+  const records = await serial.run(`names in ${known.id}`, async () => {
+    const slugs = await freeSlugs(context, repository, known, prefix, slugOf(title), request.attempts);
+    return insertSessions(context, request, {
       title,
-      slug,
+      slugs,
       repository,
       known,
       config,
@@ -96,7 +99,7 @@ export async function planSession(
     });
   });
   return {
-    record,
+    records,
     repository,
     leftBehind: request.bringChanges ? 0 : uncommitted,
     notes: [...notesOn(base, clock.now()), ...(request.base === undefined ? notesWithin(within) : [])],
@@ -105,7 +108,7 @@ export async function planSession(
 
 interface Decided {
   title: string;
-  slug: string;
+  slugs: string[];
   repository: Repository;
   known: RepositoryRecord;
   config: Config;
@@ -114,13 +117,48 @@ interface Decided {
   environment: string;
 }
 
-/** Stores the session and its first prompt together. */
-function insertSession(context: SessionContext, request: NewSessionRequest, decided: Decided): SessionRecord {
+/** Stores the sessions and their first prompts together. */
+function insertSessions(
+  context: SessionContext,
+  request: NewSessionRequest,
+  decided: Decided,
+): SessionRecord[] {
   const { table, ids, clock } = context;
-  const { title, slug, repository, known, config, base } = decided;
-  const id = ids.short(6);
   const now = clock.now();
-  const record: SessionRecord = {
+  const records: SessionRecord[] = [];
+  for (const slug of decided.slugs) {
+    const id = ids.short(6);
+    records.push(recordOf(context, request, decided, { id, slug, family: records[0]?.id ?? id, now }));
+  }
+  table.transaction(() => {
+    // Another may have taken it while the remote was asked.
+    refuseTakenKey(context, request.key);
+    for (const record of records) {
+      table.insert(record);
+      if (request.prompt === undefined) continue;
+      table.addPrompt({
+        id: ids.uuid(),
+        session: record.id,
+        text: request.prompt,
+        state: 'waiting',
+        via: 'launch',
+        tries: 0,
+        created_at: now,
+        sent_at: null,
+        confirmed_at: null,
+      });
+    }
+  });
+  return records;
+}
+
+function recordOf(
+  context: SessionContext,
+  request: NewSessionRequest,
+  { title, repository, known, config, base, environment }: Decided,
+  { id, slug, family, now }: { id: string; slug: string; family: string; now: number },
+): SessionRecord {
+  return {
     id,
     key: request.key ?? null,
     title,
@@ -135,7 +173,7 @@ function insertSession(context: SessionContext, request: NewSessionRequest, deci
     agent: request.agent ?? CLAUDE_CODE.id,
     model: request.model ?? config.agent.model ?? null,
     mode: request.mode ?? config.agent.mode ?? null,
-    environment: decided.environment,
+    environment,
     bring_changes: request.bringChanges,
     terminal: null,
     shell: null,
@@ -147,39 +185,23 @@ function insertSession(context: SessionContext, request: NewSessionRequest, deci
     outcome: null,
     since: now,
     unread: false,
+    family,
     parent: null,
     fork_turn: null,
     created_at: now,
     changed_at: now,
     archived_at: null,
   };
-  table.transaction(() => {
-    // Another may have taken it while the remote was asked.
-    refuseTakenKey(context, request.key);
-    table.insert(record);
-    if (request.prompt === undefined) return;
-    table.addPrompt({
-      id: ids.uuid(),
-      session: id,
-      text: request.prompt,
-      state: 'waiting',
-      via: 'launch',
-      tries: 0,
-      created_at: now,
-      sent_at: null,
-      confirmed_at: null,
-    });
-  });
-  return record;
 }
 
-function freeSlug(
+async function freeSlugs(
   context: SessionContext,
   repository: Repository,
   known: RepositoryRecord,
   prefix: string,
   slug: string,
-): Promise<string> {
+  count: number,
+): Promise<string[]> {
   const planned = new Set(
     context.table
       .list({ archived: false })
@@ -188,7 +210,13 @@ function freeSlug(
   );
   const isTaken = async (name: string) =>
     planned.has(prefix + name) || (await isBranchTaken(repository, prefix + name));
-  return freeName(slug, isTaken, context.ids);
+  const slugs: string[] = [];
+  while (slugs.length < count) {
+    const free = await freeName(slug, isTaken, context.ids);
+    planned.add(prefix + free);
+    slugs.push(free);
+  }
+  return slugs;
 }
 
 /** Changes of the main checkout that no commit has. */
@@ -203,6 +231,14 @@ function refuseTakenKey(context: SessionContext, key: string | undefined): void 
   throw new FairleadError('session.key-taken', `The key "${key}" belongs to session ${other.id}.`, {
     hint: `Use that session (fairlead show ${other.id}), archive it, or choose another key.`,
     data: { session: other.id },
+  });
+}
+
+/** @throws FairleadError `params.invalid` */
+function refuseKeyOfMany({ key, attempts }: NewSessionRequest): void {
+  if (key === undefined || attempts === 1) return;
+  throw new FairleadError('params.invalid', `One key cannot name ${attempts} attempts.`, {
+    hint: 'Leave the key out; every attempt has an id and a branch of its own.',
   });
 }
 

@@ -44,6 +44,8 @@ export const SessionRecord = z.object({
   outcome: TurnOutcome.nullable(),
   since: z.number(),
   unread: Flag,
+  /** Id of the first session of those that came of one prompt, by attempts and forks: its own where it is alone. */
+  family: z.string(),
   parent: z.string().nullable(),
   fork_turn: z.number().nullable(),
   created_at: z.number(),

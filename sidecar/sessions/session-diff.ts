@@ -1,5 +1,6 @@
 import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchOnDisk } from '../git/diff.ts';
 import type { Git } from '../git/git.ts';
+import { ScratchObjects } from '../git/private-index.ts';
 import { mergeBase, readRef } from '../git/refs.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
@@ -15,11 +16,8 @@ export async function diffOfSession(
   record: SessionRecord,
   options: { stat: boolean; signal: AbortSignal },
 ): Promise<string> {
-  const { table } = context;
-  const environment = table.environment(record.environment);
-  const onDisk = record.life !== 'archived' && record.git_dir !== null;
-  const folder = onDisk ? record.worktree : table.repository(record.repository).main;
-  const git = gitOf(context, environment, folder);
+  const onDisk = isOnDisk(record);
+  const git = gitOfSession(context, record);
   const head = onDisk ? 'HEAD' : await readRef(git, `refs/heads/${record.branch}`);
   const from = head === undefined ? undefined : await startOf(git, record, head);
   if (head === undefined || from === undefined) {
@@ -38,6 +36,60 @@ export async function diffOfSession(
     ? await patchOnDisk(git, from, { signal })
     : await patchBetween(git, from, head, { signal });
   return patch.toString('utf8');
+}
+
+/**
+ * What would turn the work of one session into that of another, with what is uncommitted in either; as
+ * {@link diffOfSession} gives it. No object of it is left in the repository.
+ * @throws FairleadError `params.invalid` (not of one repository), `base.missing` when a branch is gone
+ */
+export async function diffOfSessions(
+  context: SessionContext,
+  one: SessionRecord,
+  other: SessionRecord,
+  { stat, signal }: { stat: boolean; signal: AbortSignal },
+): Promise<string> {
+  if (one.repository !== other.repository) {
+    throw new FairleadError('params.invalid', `${one.id} and ${other.id} are not of one repository.`, {
+      hint: 'Compare two sessions of the same repository: fairlead ls',
+    });
+  }
+  const git = gitOf(
+    context,
+    context.table.environment(one.environment),
+    context.table.repository(one.repository).main,
+  );
+  await using scratch = await ScratchObjects.open(git);
+  const from = await workOf(context, one, scratch);
+  const to = await workOf(context, other, scratch);
+  const options = { signal, env: scratch.environment };
+  if (stat) return statOf(await changedFiles(git, from, to, options));
+  return (await patchBetween(git, from, to, options)).toString('utf8');
+}
+
+/** The tree of a session's worktree, or of its branch once the worktree is gone. */
+async function workOf(
+  context: SessionContext,
+  record: SessionRecord,
+  scratch: ScratchObjects,
+): Promise<string> {
+  const git = gitOfSession(context, record);
+  if (isOnDisk(record)) return scratch.treeOnDisk(git);
+  const head = await readRef(git, `refs/heads/${record.branch}`);
+  if (head !== undefined) return `${head}^{tree}`;
+  throw new FairleadError('base.missing', `The branch ${record.branch} of ${record.id} is gone.`, {
+    hint: 'Its commits may still be in the reflog of the branch that it landed on.',
+  });
+}
+
+function isOnDisk(record: SessionRecord): boolean {
+  return record.life !== 'archived' && record.git_dir !== null;
+}
+
+function gitOfSession(context: SessionContext, record: SessionRecord): Git {
+  const { table } = context;
+  const folder = isOnDisk(record) ? record.worktree : table.repository(record.repository).main;
+  return gitOf(context, table.environment(record.environment), folder);
 }
 
 /** Where the branch left its base: by now, or when the base is gone, when the session was made. */

@@ -35,6 +35,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     reason: state === 'needs-you' ? record.reason : null,
     since: record.since,
     facts,
+    family: record.family,
     parent: record.parent,
     forkTurn: record.fork_turn,
     turns: surroundings.turns,

@@ -33,26 +33,42 @@ export class Starter {
   }
 
   /**
-   * Makes branch and worktree and starts the agent. When that fails, nothing of it is left.
-   * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`
+   * Makes branch and worktree and starts the agent, once for each attempt. Of an attempt that fails nothing is left;
+   * the others go on, and `notes` tells of it.
+   * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`: no attempt could be started
    */
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
   ): Promise<SessionPlan> {
-    const { context, observation, view, serial } = this.#parts;
-    const made = await planSession(context, request, environment, serial);
-    const { id, title } = made.record;
+    const { context, serial } = this.#parts;
+    const plan = await planSession(context, request, environment, serial);
     context.step?.('session-planned');
+    const made = await Promise.allSettled(
+      plan.records.map((record) => this.#make(record, plan.repository, request.start)),
+    );
+    const failures: unknown[] = [];
+    for (const [index, outcome] of made.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      failures.push(outcome.reason);
+      plan.notes.push(`Attempt ${index + 1} could not be started: ${messageOf(outcome.reason)}`);
+    }
+    if (failures.length === plan.records.length) throw failures[0];
+    return { ...plan, records: plan.records.filter((_, index) => made[index]?.status === 'fulfilled') };
+  }
+
+  async #make(record: SessionRecord, repository: Repository, start: boolean): Promise<void> {
+    const { context, observation, view, serial } = this.#parts;
+    const { id, title } = record;
     // Nobody ends or archives what is half made.
     await serial.run(id, async () => {
       try {
-        if (request.start && (await this.trust.holds(made.record))) return;
-        const placed = requirePlace(await makeWorktree(context, made.record, made.repository, false));
-        if (request.start) await this.#launch(placed);
+        if (start && (await this.trust.holds(record))) return;
+        const placed = requirePlace(await makeWorktree(context, record, repository, false));
+        if (start) await this.#launch(placed);
         else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
       } catch (error) {
-        await this.#abandon(made.record);
+        await this.#abandon(record);
         throw error;
       }
     });
@@ -66,7 +82,6 @@ export class Starter {
     observation.watch(id);
     observation.recompute(id);
     view.announce(id);
-    return made;
   }
 
   /** Goes on with a session that an earlier sidecar did not finish making. Nobody waits for it. */

@@ -145,6 +145,7 @@ function addSession(
     outcome: null,
     since: now,
     unread: false,
+    family: session.id,
     parent: null,
     fork_turn: null,
     created_at: now,

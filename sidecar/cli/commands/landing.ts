@@ -12,6 +12,7 @@ interface LandOptions {
   to?: LandTarget;
   check?: string;
   method?: LandMethod;
+  after: string[];
   withLocalCommits: boolean;
   yes: boolean;
   wait: boolean;
@@ -30,6 +31,12 @@ export function addLandingCommands(program: Command, act: Act): void {
     )
     .option('--check <command>', 'shell command that must succeed on the merged tree')
     .addOption(new Option('--method <method>', 'how the base takes the work').choices(LandMethod.options))
+    .option(
+      '--after <session>',
+      'land only once that session has landed; may be given several times',
+      (name: string, names: string[]) => [...names, name],
+      [],
+    )
     .option('--with-local-commits', 'take commits along that the local base has and the remote lacks', false)
     .option('-y, --yes', 'commit uncommitted files without asking', false)
     .option('--no-wait', 'return once the session is queued')
@@ -50,8 +57,11 @@ export function addLandingCommands(program: Command, act: Act): void {
 
   program
     .command('diff')
-    .description('what a session changed since it left its base, uncommitted work included')
+    .description(
+      'what a session changed since it left its base, or how another differs; uncommitted work counts',
+    )
     .argument('<session>')
+    .argument('[other]', 'show instead what turns its work into that of this session')
     .option('--stat', 'files and counts only', false)
     .action(act(diff));
 }
@@ -83,6 +93,7 @@ async function land(context: CommandContext, name: string, options: LandOptions)
       ...(to === undefined ? {} : { to }),
       ...(options.check === undefined ? {} : { check: options.check }),
       ...(options.method === undefined ? {} : { method: options.method }),
+      after: options.after,
       withLocalCommits: options.withLocalCommits,
     },
     context.signal,
@@ -164,11 +175,16 @@ async function unqueue(context: CommandContext, name: string): Promise<void> {
   context.output.result(entry, sentence);
 }
 
-async function diff(context: CommandContext, name: string, options: { stat: boolean }): Promise<void> {
+async function diff(
+  context: CommandContext,
+  name: string,
+  other: string | undefined,
+  options: { stat: boolean },
+): Promise<void> {
   const sidecar = await context.sidecar();
   const { text } = await sidecar.request(
     protocol.Diff,
-    { session: name, stat: options.stat },
+    { session: name, ...(other === undefined ? {} : { against: other }), stat: options.stat },
     context.signal,
   );
   context.output.result({ text }, () => context.output.untrusted(text));

@@ -16,6 +16,7 @@ interface NewOptions {
   model?: string;
   mode?: PermissionMode;
   key?: string;
+  attempts: number;
   start: boolean;
   bringChanges: boolean;
 }
@@ -32,6 +33,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .option('--model <model>', 'model of the agent')
     .addOption(new Option('--mode <mode>', 'permission mode of the agent').choices(PermissionMode.options))
     .option('--key <key>', 'a name of your own to find the session by')
+    .option('--attempts <n>', 'let so many sessions try it side by side, each on its own branch', attempts, 1)
     .option('--bring-changes', 'copy the uncommitted changes of the main checkout into the worktree', false)
     .option('--no-start', 'make branch and worktree, start no agent')
     .action(act(newSession));
@@ -122,21 +124,23 @@ async function newSession(
       context.signal,
     );
   });
-  context.output.result(made, ({ session }) => {
-    const lines = [
-      `${session.id}  ${printable(session.title)}`,
-      `branch    ${session.branch}, from ${session.base}`,
-      `worktree  ${printable(session.worktree)}`,
-    ];
-    if (session.state === 'needs-you') lines.push(`needs you ${printable(session.reason?.message ?? '')}`);
-    return lines.join('\n');
-  });
+  context.output.result(made, ({ attempts }) => attempts.map(madeLines).join('\n\n'));
   for (const note of made.notes) context.output.note(`note: ${printable(note)}`);
   if (made.leftBehind > 0) {
     const stay =
       made.leftBehind === 1 ? 'One uncommitted change stays' : `${made.leftBehind} uncommitted changes stay`;
     context.output.note(`note: ${stay} in ${printable(made.session.repo)}; --bring-changes copies them.`);
   }
+}
+
+function madeLines(session: Session): string {
+  const lines = [
+    `${session.id}  ${printable(session.title)}`,
+    `branch    ${session.branch}, from ${session.base}`,
+    `worktree  ${printable(session.worktree)}`,
+  ];
+  if (session.state === 'needs-you') lines.push(`needs you ${printable(session.reason?.message ?? '')}`);
+  return lines.join('\n');
 }
 
 async function list(context: CommandContext, options: { all: boolean }): Promise<void> {
@@ -314,6 +318,12 @@ function simple(kind: SessionRequest) {
     const session = await sidecar.request(kind, { session: name }, context.signal);
     context.output.result(session, () => `${session.id} is ${session.state}.`);
   };
+}
+
+function attempts(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= protocol.MAX_ATTEMPTS) return value;
+  throw new InvalidArgumentError(`It is a number from 1 to ${protocol.MAX_ATTEMPTS}.`);
 }
 
 function seconds(text: string): number {

@@ -58,7 +58,10 @@ class Person implements Disposable {
 
   new(request: { key?: string; start?: boolean; prompt?: string } = {}) {
     const { folder } = this.repository;
-    return this.fleet.create({ folder, start: true, bringChanges: false, ...request }, this.environment);
+    return this.fleet.create(
+      { folder, start: true, attempts: 1, bringChanges: false, ...request },
+      this.environment,
+    );
   }
 
   get branches(): string {

@@ -50,6 +50,7 @@ export class SessionHome implements Disposable {
     const repository = this.table.repositoryOf('/r/.git', '/r', 'r', 0);
     this.table.insert({
       id: 's',
+      family: 's',
       key: null,
       title: 'A session',
       repository: repository.id,
