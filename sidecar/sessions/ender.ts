@@ -1,6 +1,7 @@
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
+import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
@@ -128,9 +129,10 @@ export class Ender {
       });
     }
     if (record.git_dir !== null) {
-      if (inTurn) {
-        throw new FairleadError('archive.unsaved', `The agent of ${id} is in a turn.`, {
-          hint: `Wait for its end, or end it: fairlead stop ${id}`,
+      const hold = inTurn ? holdOf(record, context.table.openPrompts(id).length) : undefined;
+      if (hold !== undefined) {
+        throw new FairleadError('archive.unsaved', hold.message, {
+          hint: `${hold.wait}, or end the agent: fairlead stop ${id}`,
         });
       }
       const repository = await this.#starter.repositoryOf(record);
@@ -167,6 +169,24 @@ export class Ender {
       ...(shell === null ? {} : { shell: null }),
     });
   }
+}
+
+/** Why an agent that is not at rest keeps its worktree. Undefined when its turn has failed: nothing goes on then. */
+function holdOf(
+  { id, agent_fact, reason }: SessionRecord,
+  openPrompts: number,
+): { message: string; wait: string } | undefined {
+  if (agent_fact === 'needs-you' && reason !== null && !takesPrompts(reason.kind)) {
+    return {
+      message: `The agent of ${id} needs you: ${/[.?!…]$/.test(reason.message) ? reason.message : `${reason.message}.`}`,
+      wait: `Answer it (fairlead show ${id} says how)`,
+    };
+  }
+  if (openPrompts > 0) {
+    return { message: `A prompt is on its way to the agent of ${id}.`, wait: 'Wait until it is there' };
+  }
+  if (agent_fact === 'needs-you') return undefined;
+  return { message: `The agent of ${id} is in a turn.`, wait: 'Wait for its end' };
 }
 
 /** What is left of the facts when the agent is ended on purpose: nothing works, nothing asks. */

@@ -97,6 +97,11 @@ describe('what people see of an agent', () => {
       message: 'Which color?',
       options: ['Red', 'Blue'],
     });
+    expect(await world.error('archive', painter.id)).toMatchObject({
+      code: 'archive.unsaved',
+      message: `The agent of ${painter.id} needs you: Which color?`,
+      hint: expect.stringContaining(`fairlead show ${painter.id}`),
+    });
     const refused = await world.error('answer', painter.id, 'allow');
     expect(refused).toMatchObject({ code: 'answer.nothing-to-answer' });
     expect(refused.message).toContain('Red, Blue');
@@ -191,6 +196,8 @@ describe('what people see of an agent', () => {
     world.model.when(prompt('Ask without a key')).alwaysFailsWith(401, 'invalid x-api-key');
     const { id } = await world.start('Ask without a key');
     expect(await waitFor('needs-you', id)).toMatchObject({ reason: { kind: 'login' }, outcome: 'failed' });
+    // Its turn has ended, if badly: nothing keeps its worktree.
+    expect(await world.json('archive', id)).toMatchObject({ state: 'archived' });
   });
 
   it('sleeps when the person leaves the agent, and wakes with the next prompt', TIMEOUT, async () => {
