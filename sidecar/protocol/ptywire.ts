@@ -113,6 +113,8 @@ export const PROGRAM_STATES = ['idle', 'working', 'blocked', 'done', 'error', 'c
 /** One report of the Program Status Protocol (OSC 7501). Its message may hold commands and paths: treat as secret. */
 export const ProgramStatusSchema = z.object({
   state: z.enum(PROGRAM_STATES),
+  /** The state as the program wrote it, where that is none of these; `state` is `blocked` then: it may need somebody. */
+  reported: z.string().optional(),
   app: z.string().optional(),
   /** Of `blocked`: `permission`, `question`, `auth`, … */
   kind: z.string().optional(),

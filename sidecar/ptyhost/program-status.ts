@@ -13,8 +13,8 @@ export const STATUS_REPLY = '\u001b]7501;?\u001b\\';
 
 /**
  * Parses what stands between `ESC ] 7501 ;` and its terminator: `?`, or `key=value` pairs parted by `:`, of which
- * `msg` is base64. Undefined for a report without a known state. Source: Program Status Protocol, as Claude Code
- * 2.1.295 and later write it.
+ * `msg` is base64. Undefined for a report without a state; one that is not known is kept as `reported`, of a program that
+ * may need somebody. Source: Program Status Protocol, as Claude Code 2.1.295 and later write it.
  */
 export function parseStatus(body: string): StatusMessage | undefined {
   if (body.startsWith('?')) return { query: true };
@@ -23,9 +23,10 @@ export function parseStatus(body: string): StatusMessage | undefined {
     const equals = pair.indexOf('=');
     if (equals > 0) fields.set(pair.slice(0, equals), pair.slice(equals + 1));
   }
-  const state = PROGRAM_STATES.find((known) => known === fields.get('state'));
-  if (state === undefined) return undefined;
-  const status: ProgramStatus = { state };
+  const reported = clean(fields.get('state') ?? '').slice(0, MAX_FIELD);
+  if (reported === '') return undefined;
+  const known = PROGRAM_STATES.find((state) => state === reported);
+  const status: ProgramStatus = known === undefined ? { state: 'blocked', reported } : { state: known };
   for (const name of ['app', 'kind', 'id', 'progress'] as const) {
     const value = clean(fields.get(name) ?? '').slice(0, MAX_FIELD);
     if (value !== '') status[name] = value;

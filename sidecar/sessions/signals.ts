@@ -87,7 +87,7 @@ async function processFact(
     const { exited, startedAt } = known.info;
     if (exited === undefined) return { kind: 'running', startedAt };
     const rows = exited.exitCode === 0 ? undefined : await screenOf(terminals, record.terminal);
-    return { kind: 'exited', ...exited, wanted: false, lastLine: rows?.findLast((row) => row.trim() !== '') };
+    return { kind: 'exited', ...exited, lastLine: lastWords(rows) };
   }
   if (record.life === 'sleeping') {
     // Its end was seen before; that the terminal is gone by now is no news.
@@ -96,6 +96,11 @@ async function processFact(
   const wasInTurn = record.agent_fact === 'working' || record.agent_fact === 'needs-you';
   if (rebooted && !wasInTurn) return { kind: 'none' };
   return { kind: 'lost', at: context.clock.now() };
+}
+
+/** The last row with a word in it: below it there may be frames. */
+function lastWords(rows: readonly string[] | undefined): string | undefined {
+  return rows?.findLast((row) => /[\p{L}\p{N}]/u.test(row));
 }
 
 /** A session starts until its agent is at its prompt, or at work on the first one. */

@@ -63,7 +63,6 @@ export class ClaudeTerminal {
         at: Date.now(),
         exitCode: signal ? null : exitCode,
         signal: signal ? String(signal) : null,
-        wanted: false,
       };
     });
   }

@@ -15,14 +15,12 @@ export type ProcessFact =
       at: number;
       exitCode: number | null;
       signal: string | null;
-      /** Fairlead ended it, or the person through Fairlead. */
-      wanted: boolean;
       /** The last line on its screen: the CLI writes there why it gives up. */
       lastLine?: string | undefined;
     }
   /** The ptyhost that had its terminal is gone. */
   | { kind: 'lost'; at: number }
-  /** There has been none, or it was put to sleep. */
+  /** There has been none, or it was ended on purpose, which nobody needs to be told. */
   | { kind: 'none' };
 
 /** Everything that tells what an agent does, at one moment. A signal that is not there is undefined. */
@@ -104,7 +102,7 @@ function withoutProcess(
       process.at,
     );
   }
-  if (process.wanted || process.exitCode === 0) return { ...base, agent: 'ended', since: process.at };
+  if (process.exitCode === 0) return { ...base, agent: 'ended', since: process.at };
   const how =
     process.signal === null
       ? `with exit code ${process.exitCode ?? 'unknown'}`
@@ -188,8 +186,8 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
     isUnknown(registry) &&
     newer(registry.statusAt, status?.at, hooks.lastEventAt)
   ) {
-    const message = `The agent reports a state that is not known: ${oneLine(registry.status ?? '')}`;
-    return needs({ started: true }, 'unknown', message, registry.statusAt);
+    const reason = unknownState(registry.status ?? '');
+    return { agent: 'needs-you', reason, since: registry.statusAt, started: true };
   }
   return undefined;
 }
@@ -340,6 +338,10 @@ function needs(
   return { ...base, agent: 'needs-you', reason: { kind, message }, since };
 }
 
+function unknownState(reported: string): Reason {
+  return { kind: 'unknown', message: `The agent reports a state that is not known: ${oneLine(reported)}` };
+}
+
 const KNOWN_STATUS = ['idle', 'busy', 'waiting', 'shell'];
 
 function isUnknown({ status }: RegistryEntry): boolean {
@@ -370,6 +372,7 @@ function askedReason(status: StatusReport, { calls }: HookState): Reason {
 /** What the terminal's status says of a dialog; its message is written for people. */
 function statusReason(status: StatusReport): Reason {
   const said = oneLine(status.msg ?? '');
+  if (status.reported !== undefined) return unknownState(status.reported);
   const message = (otherwise: string) => (said === '' ? otherwise : said);
   if (status.kind === 'auth') return { kind: 'login', message: message('The agent is not signed in.') };
   if (status.kind === 'question') {

@@ -23,10 +23,19 @@ describe('a program status report', () => {
     expect(parseStatus('?x=1')).toEqual({ query: true });
   });
 
-  it('is ignored when its state is missing or unknown', () => {
+  it('is ignored when it has no state', () => {
     expect(parseStatus('app=claude-code')).toBeUndefined();
-    expect(parseStatus('state=dreaming')).toBeUndefined();
+    expect(parseStatus('state=:app=claude-code')).toBeUndefined();
     expect(parseStatus('')).toBeUndefined();
+  });
+
+  it('is kept with a state that is not known, as one that may need somebody', () => {
+    expect(parseStatus('state=drea\u001bming:kind=permission')).toEqual({
+      query: false,
+      status: { state: 'blocked', reported: 'drea ming', kind: 'permission' },
+    });
+    const long = parseStatus(`state=${'x'.repeat(10_000)}`);
+    expect(long).toMatchObject({ status: { state: 'blocked', reported: 'x'.repeat(200) } });
   });
 
   it('loses control characters and marks that turn text around', () => {

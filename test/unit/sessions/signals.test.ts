@@ -76,7 +76,7 @@ describe('an agent', () => {
     expect(await read({ terminal: exited(0, null) })).toMatchObject({ agent: 'ended', life: 'sleeping' });
     const failed = await read({
       terminal: exited(97, null),
-      screen: ['Fairlead: the worktree is gone', '', ''],
+      screen: ['Fairlead: the worktree is gone', '──────', '', ''],
     });
     expect(failed).toMatchObject({ agent: 'needs-you', life: 'sleeping', takesPrompts: false });
     expect(failed?.reason).toMatchObject({ kind: 'agent-ended' });

@@ -464,17 +464,12 @@ describe('without hooks', () => {
 });
 
 describe('the process', () => {
-  const exited = (
-    at: number,
-    exitCode: number | null,
-    more: { signal?: string; wanted?: boolean; lastLine?: string } = {},
-  ) =>
+  const exited = (at: number, exitCode: number | null, more: { signal?: string; lastLine?: string } = {}) =>
     ({
       kind: 'exited',
       at,
       exitCode,
       signal: more.signal ?? null,
-      wanted: more.wanted ?? false,
       lastLine: more.lastLine,
     }) as const;
 
@@ -484,14 +479,6 @@ describe('the process', () => {
       .hook(3510, 'SessionEnd', { endReason: 'prompt_input_exit' })
       .ends(exited(3539, 0));
     expect(left.at(3540)).toEqual({ agent: 'ended', since: 3539, outcome: 'done', started: false });
-  });
-
-  test('that Fairlead ended is ended, whatever its exit code', () => {
-    expect(
-      promptedAt()
-        .ends(exited(3000, 143, { wanted: true }))
-        .at(3001).agent,
-    ).toBe('ended');
   });
 
   test('that was killed in a turn needs the person; the turn is interrupted', () => {
@@ -536,5 +523,21 @@ describe('the process', () => {
       outcome: 'interrupted',
       since: -500,
     });
+  });
+});
+
+describe('a state of the terminal that was never seen before', () => {
+  const reason = { kind: 'unknown', message: 'The agent reports a state that is not known: dreaming' };
+
+  test('needs the person in the middle of a turn, and never counts as work', () => {
+    const dreaming = promptedAt().status(2_000, 'blocked', { reported: 'dreaming' });
+    expect(dreaming.at(2_001)).toMatchObject({ agent: 'needs-you', reason, since: 2_000 });
+    expect(dreaming.registry(2_050, 'busy').at(30_000)).toMatchObject({ agent: 'needs-you', reason });
+  });
+
+  test('needs the person at the start, and is over with the next that is known', () => {
+    const dreaming = new Timeline().status(455, 'blocked', { reported: 'dreaming', kind: 'permission' });
+    expect(dreaming.at(456)).toMatchObject({ agent: 'needs-you', reason, started: false });
+    expect(dreaming.status(900, 'idle').at(901)).toMatchObject({ agent: 'idle', started: true });
   });
 });
