@@ -70,6 +70,10 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   try {
     await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
+    if (error instanceof FairleadError) {
+      output.error(error);
+      return exitCodeOf(error.code);
+    }
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
     const message = error.code === 'commander.help' ? 'No command was given.' : sentence(error.message);

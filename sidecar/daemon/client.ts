@@ -5,7 +5,7 @@ import {
   ResponseError,
   StreamMessageReader,
 } from 'vscode-jsonrpc/node';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { asFairleadError, FairleadError, WIRE_ERROR_NUMBER, type WireError } from '../protocol/errors.ts';
@@ -205,8 +205,10 @@ export class Client {
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new FairleadError('params.invalid', z.prettifyError(parsed.error).replaceAll('\n', ' '), {
-    hint: 'Check the arguments.',
-    data: parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const faults = issues.map(({ path, message }) => (path === '' ? message : `"${path}": ${message}`));
+  throw new FairleadError('params.invalid', `The request cannot be read: ${faults.join('; ')}.`, {
+    hint: 'Look at the arguments; a client and a sidecar of different versions may not agree on them.',
+    data: issues,
   });
 }

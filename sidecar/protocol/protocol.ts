@@ -34,10 +34,9 @@ function notification<P extends z.ZodType>(method: string, params: P): Notificat
 
 const None = z.object({});
 const S = z.object({ session: z.string().min(1) });
-const Text = z
-  .string()
-  .min(1)
-  .max(1024 * 1024);
+/** Longest prompt or answer, in UTF-16 units. */
+export const MAX_TEXT = 1024 * 1024;
+const Text = z.string().min(1).max(MAX_TEXT);
 
 export const Versions = z.object({ oldest: z.int(), newest: z.int() });
 export type Versions = z.infer<typeof Versions>;
@@ -143,6 +142,11 @@ export const StopSidecar = request(
 /** Most sessions that one `session/new` makes. */
 export const MAX_ATTEMPTS = 16;
 
+/** A name for a session that is the person's own. */
+export const Key = z
+  .string()
+  .regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _');
+
 export const NewSession = request(
   'session/new',
   z.object({
@@ -155,10 +159,7 @@ export const NewSession = request(
     model: z.string().optional(),
     mode: PermissionMode.optional(),
     /** A name that is the caller's own; a second session of the same key is refused. */
-    key: z
-      .string()
-      .regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _')
-      .optional(),
+    key: Key.optional(),
     start: z.boolean().default(true),
     /** How many sessions try the prompt side by side, from one commit. They are one family. */
     attempts: z.int().min(1).max(MAX_ATTEMPTS).default(1),

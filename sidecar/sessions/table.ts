@@ -325,8 +325,12 @@ function preferLive(records: SessionRecord[]): SessionRecord[] {
   return live.length > 0 ? live : records;
 }
 
+/** How much of a name an error repeats, in UTF-16 units. */
+const MAX_SHOWN = 80;
+
 function missing(name: string): FairleadError {
-  return new FairleadError('session.missing', `There is no session "${name}".`, {
+  const shown = name.length <= MAX_SHOWN ? name : `${name.slice(0, MAX_SHOWN)}…`;
+  return new FairleadError('session.missing', `There is no session "${shown}".`, {
     hint: 'Run `fairlead ls` to see the sessions, `fairlead ls --all` for the archived ones too.',
   });
 }

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
+import { day, examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { dollars, type Output, printable, table, tokens } from '../output.ts';
 
@@ -13,11 +14,12 @@ export function addCostCommands(program: Command, act: Act): void {
   program
     .command('cost')
     .description('what sessions cost, from the transcripts of their agents')
-    .argument('[session]')
+    .addArgument(sessionArgument('[session]', 'of this one only'))
     .addOption(
       new Option('--by <group>', 'what to add up').choices(protocol.CostGroup.options).default('session'),
     )
-    .option('--since <date>', 'from this day on, YYYY-MM-DD', day)
+    .option('--since <date>', 'from this day on, YYYY-MM-DD', day('--since'))
+    .addHelpText('after', examples('cost', 'cost k3f9 --by model', 'cost --by day --since 2026-01-31'))
     .action(act(cost));
 }
 
@@ -74,9 +76,4 @@ function costTable(
     ]),
     output.width,
   );
-}
-
-function day(text: string): string {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) throw new InvalidArgumentError('It is a day as YYYY-MM-DD.');
-  return text;
 }

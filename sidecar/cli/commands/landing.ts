@@ -3,6 +3,7 @@ import { FINAL_ENTRY_STATES, LandMethod, LandTarget, type QueueEntry } from '../
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
+import { examples, filled, line, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { age, type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
@@ -23,36 +24,39 @@ export function addLandingCommands(program: Command, act: Act): void {
   program
     .command('land')
     .description("put a session's work on its base, through the merge queue")
-    .argument('<session>')
+    .addArgument(sessionArgument())
     .addOption(
       new Option('--to <target>', 'push to the remote base, or land in this clone only').choices(
         LandTarget.options,
       ),
     )
-    .option('--check <command>', 'shell command that must succeed on the merged tree')
+    .option('--check <command>', 'shell command that must succeed on the merged tree', filled('--check'))
     .addOption(new Option('--method <method>', 'how the base takes the work').choices(LandMethod.options))
     .option(
       '--after <session>',
       'land only once that session has landed; may be given several times',
-      (name: string, names: string[]) => [...names, name],
+      (name: string, names: string[]) => [...names, line('--after', 300)(name)],
       [],
     )
     .option('--with-local-commits', 'take commits along that the local base has and the remote lacks', false)
     .option('-y, --yes', 'commit uncommitted files without asking', false)
     .option('--no-wait', 'return once the session is queued')
+    .addHelpText('after', examples('land k3f9 --check "npm test"', 'land k3f9 --to local --yes --no-wait'))
     .action(act(land));
 
   program
     .command('queue')
     .description('the land order')
-    .option('--base <branch>', 'of one base only')
+    .option('--base <branch>', 'of one base only', line('--base', 300))
     .option('--all', 'entries that have ended too', false)
+    .addHelpText('after', examples('queue', 'queue --all'))
     .action(act(queue));
 
   program
     .command('unqueue')
     .description('take a session out of the land order')
-    .argument('<session>')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('unqueue k3f9'))
     .action(act(unqueue));
 
   program
@@ -60,9 +64,10 @@ export function addLandingCommands(program: Command, act: Act): void {
     .description(
       'what a session changed since it left its base, or how another differs; uncommitted work counts',
     )
-    .argument('<session>')
-    .argument('[other]', 'show instead what turns its work into that of this session')
+    .addArgument(sessionArgument())
+    .addArgument(sessionArgument('[other]', 'show instead what turns its work into that of this session'))
     .option('--stat', 'files and counts only', false)
+    .addHelpText('after', examples('diff k3f9', 'diff k3f9 --stat', 'diff k3f9 m2p4'))
     .action(act(diff));
 }
 

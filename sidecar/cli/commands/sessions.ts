@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { PermissionMode, type Session, type Turn } from '../../protocol/session.ts';
 import type { Act } from '../act.ts';
+import { count, examples, filled, key, line, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { age, dollars, type Output, printable, table } from '../output.ts';
 import { withProgress } from '../progress.ts';
@@ -27,85 +28,120 @@ export function addSessionCommands(program: Command, act: Act): void {
     .command('new')
     .description('start a session: a branch, a worktree and an agent in it')
     .argument('[prompt]', 'what the agent shall do; "-" reads it from standard input')
-    .option('--title <title>', 'name of the session; by default the first line of the prompt')
-    .option('--base <ref>', 'branch to start from and to land on; by default the one that is checked out')
-    .option('--agent <agent>', 'agent definition to use')
-    .option('--model <model>', 'model of the agent')
+    .option(
+      '--title <title>',
+      'name of the session; by default the first line of the prompt',
+      line('--title', 200),
+    )
+    .option(
+      '--base <ref>',
+      'branch to start from and to land on; by default the one that is checked out',
+      line('--base', 300),
+    )
+    .option('--agent <agent>', 'agent definition to use', line('--agent', 100))
+    .option('--model <model>', 'model of the agent', line('--model', 200))
     .addOption(new Option('--mode <mode>', 'permission mode of the agent').choices(PermissionMode.options))
-    .option('--key <key>', 'a name of your own to find the session by')
-    .option('--attempts <n>', 'let so many sessions try it side by side, each on its own branch', attempts, 1)
+    .option('--key <key>', 'a name of your own to find the session by', key)
+    .option(
+      '--attempts <n>',
+      'let so many sessions try it side by side, each on its own branch',
+      count('--attempts', 1, protocol.MAX_ATTEMPTS),
+      1,
+    )
     .option('--bring-changes', 'copy the uncommitted changes of the main checkout into the worktree', false)
     .option('--no-start', 'make branch and worktree, start no agent')
+    .addHelpText(
+      'after',
+      examples('new "Add a method longest() to Harbour"', 'new - --mode plan --key longest < prompt.txt'),
+    )
     .action(act(newSession));
 
   program
     .command('ls')
     .description('the fleet: every session, what needs you first')
     .option('--all', 'archived sessions too', false)
+    .addHelpText('after', examples('ls', 'ls --all --json'))
     .action(act(list));
 
-  program.command('show').description('one session').argument('<session>').action(act(show));
+  program
+    .command('show')
+    .description('one session: what it does, what it asks, what you can do next')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('show k3f9'))
+    .action(act(show));
 
   program
     .command('send')
     .description('send a prompt to a session; its agent is started again when it sleeps')
-    .argument('<session>')
+    .addArgument(sessionArgument())
     .argument('<text>', '"-" reads it from standard input')
+    .addHelpText('after', examples('send k3f9 "Add a test for an empty harbour"', 'send k3f9 - < prompt.txt'))
     .action(act(send));
 
   program
     .command('answer')
     .description('answer what an agent asks: allow, deny, or a text')
-    .argument('<session>')
-    .argument('<answer>', 'allow, deny, the label of an option, or a text')
+    .addArgument(sessionArgument())
+    .argument('<answer>', 'allow, deny, "deny: why", the label of an option, or a text', filled('<answer>'))
+    .addHelpText(
+      'after',
+      examples('answer k3f9 allow', 'answer k3f9 "deny: use the other file"', 'answer k3f9 Blue'),
+    )
     .action(act(answer));
 
   program
     .command('interrupt')
     .description('stop the turn that runs; the agent stays')
-    .argument('<session>')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('interrupt k3f9'))
     .action(act(simple(protocol.Interrupt)));
 
   program
     .command('wait')
     .description('wait until a session has got somewhere')
-    .argument('<session>')
+    .addArgument(sessionArgument())
     .addOption(
       new Option('--for <goal>', 'what to wait for').choices(protocol.WaitGoal.options).default('turn'),
     )
-    .option('--timeout <seconds>', 'give up after so many seconds', seconds)
+    .option('--timeout <seconds>', 'give up after so many seconds', seconds('--timeout'))
+    .addHelpText('after', examples('wait k3f9', 'wait k3f9 --for landed --timeout 600'))
     .action(act(wait));
 
   program
     .command('log')
     .description('the conversation of a session, turn by turn')
-    .argument('<session>')
+    .addArgument(sessionArgument())
     .option('--turns', 'one line for each turn', false)
+    .addHelpText('after', examples('log k3f9', 'log k3f9 --turns'))
     .action(act(log));
 
   program
     .command('rename')
     .description('give a session another title')
-    .argument('<session>')
-    .argument('<title>')
+    .addArgument(sessionArgument())
+    .argument('<title>', 'what to call it', line('<title>', 200))
+    .addHelpText('after', examples('rename k3f9 "The longest boat"'))
     .action(act(rename));
 
   program
     .command('resume')
     .description('start the agent of a sleeping session again, with its conversation')
-    .argument('<session>')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('resume k3f9'))
     .action(act(simple(protocol.Resume)));
 
   program
     .command('stop')
     .description('end the agent; branch, worktree and conversation stay')
-    .argument('<session>')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('stop k3f9'))
     .action(act(simple(protocol.Stop)));
 
   program
     .command('archive')
     .description('remove the worktree of a session; its branch and conversation stay')
-    .argument('<session>')
+    .addArgument(sessionArgument())
+    .addHelpText('after', examples('archive k3f9'))
     .action(act(simple(protocol.Archive)));
 }
 
@@ -318,16 +354,4 @@ function simple(kind: SessionRequest) {
     const session = await sidecar.request(kind, { session: name }, context.signal);
     context.output.result(session, () => `${session.id} is ${session.state}.`);
   };
-}
-
-function attempts(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= protocol.MAX_ATTEMPTS) return value;
-  throw new InvalidArgumentError(`It is a number from 1 to ${protocol.MAX_ATTEMPTS}.`);
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('It is a number of seconds above 0.');
-  return value;
 }

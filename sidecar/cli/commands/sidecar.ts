@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { z } from 'zod';
 import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Act } from '../act.ts';
+import { count, examples } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
 import { age, type Output, printable, table } from '../output.ts';
@@ -14,25 +15,44 @@ import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */
 export function addSidecarCommands(program: Command, act: Act): void {
-  program.command('up').description('start the sidecar when it does not run').action(act(up));
+  program
+    .command('up')
+    .description('start the sidecar when it does not run')
+    .addHelpText(
+      'after',
+      '\nNearly every command starts it by itself, those that only look included;\n' +
+        'status, down and logs do not. It ends by itself after a while with nothing to do.',
+    )
+    .action(act(up));
   program
     .command('down')
     .description('end the sidecar; agents go on')
     .option('--all', 'end every agent and terminal too', false)
+    .addHelpText('after', examples('down', 'down --all'))
     .action(act(down));
-  program.command('status').description('what runs where').action(act(status));
-  program.command('doctor').description('what Fairlead needs, and whether it is there').action(act(doctor));
+  program
+    .command('status')
+    .description('what runs where')
+    .addHelpText('after', examples('status'))
+    .action(act(status));
+  program
+    .command('doctor')
+    .description('what Fairlead needs, and whether it is there')
+    .addHelpText('after', examples('doctor'))
+    .action(act(doctor));
   program
     .command('logs')
     .description("the sidecar's log")
-    .option('-n, --lines <n>', 'how many of its last lines', count, 100)
+    .option('-n, --lines <n>', 'how many of its last lines', count('--lines'), 100)
     .option('--ptyhost', 'the log of the ptyhost instead', false)
+    .addHelpText('after', examples('logs -n 20', 'logs --ptyhost'))
     .action(act(logs));
   program
     .command('events')
     .description('what happened in the fleet')
     .option('--follow', 'go on until interrupted', false)
-    .option('--after <seq>', 'only events after this number', count, 0)
+    .option('--after <seq>', 'only events after this number', count('--after'), 0)
+    .addHelpText('after', examples('events --follow', 'events --json --after 120'))
     .action(act(events));
 }
 
@@ -202,10 +222,4 @@ async function events(context: CommandContext, options: { follow: boolean; after
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('It is a whole number.');
-  return value;
 }

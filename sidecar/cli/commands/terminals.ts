@@ -5,6 +5,7 @@ import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { Attachment } from '../../terminals/attachment.ts';
 import type { Act } from '../act.ts';
+import { examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { printable } from '../output.ts';
 import { holdTerminal } from '../raw-terminal.ts';
@@ -14,8 +15,9 @@ export function addTerminalCommands(program: Command, act: Act): void {
   program
     .command('attach')
     .description('show the terminal of a session; Ctrl-\\ leaves it, the agent goes on')
-    .argument('<session>')
+    .addArgument(sessionArgument())
     .addOption(new Option('--pane <pane>', 'which terminal').choices(protocol.Pane.options).default('agent'))
+    .addHelpText('after', examples('attach k3f9', 'attach k3f9 --pane shell'))
     .action(act(attach));
   program.command('askpass', { hidden: true }).argument('<question>').action(act(askpass));
 }

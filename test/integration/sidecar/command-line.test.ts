@@ -101,6 +101,9 @@ describe('the command line', { timeout: TIMEOUT }, () => {
       expect(help.stdout).toContain(`Usage: fairlead ${name}`);
       const lines = help.stdout.split('\n');
       expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      if (name !== 'up')
+        expect([name, help.stdout]).toEqual([name, expect.stringMatching(/\n {2}\$ fairlead /)]);
+      if (help.stdout.includes('<session>')) expect(help.stdout).toMatch(/ its id, the beginning of it/);
       // Each option and argument has words behind it, on its line or the next.
       for (const [at, line] of lines.entries()) {
         const option = /^ {2}(-\S.*?|[a-z]+)(?: {2,}(\S.*))?$/.exec(line);
