@@ -21,7 +21,7 @@ export function addSidecarCommands(program: Command, act: Act): void {
     .addHelpText(
       'after',
       '\nNearly every command starts it by itself, those that only look included;\n' +
-        'status, down and logs do not. It ends by itself after a while with nothing to do.',
+        'status, down and logs do not. It ends by itself when nothing is to be done.',
     )
     .action(act(up));
   program
