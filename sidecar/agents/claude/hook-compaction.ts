@@ -4,7 +4,7 @@ import { foldHookEvents } from './hook-state.ts';
 /**
  * Names of the events that can be forgotten: without them the others mean the same, and so they do with every event
  * that is yet to come, since what events mean is folded in their order. What goes are tool calls that have ended,
- * turns before the last one, and what tells nothing; the newest event always stays. Pure.
+ * turns before the last few, and what tells nothing. Pure.
  */
 export function forgettable(events: readonly HookEvent[]): string[] {
   let kept = events.toSorted((one, other) => (one.name < other.name ? -1 : 1));

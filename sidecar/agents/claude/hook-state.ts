@@ -31,12 +31,16 @@ export interface HookState {
   /** When the conversation at hand began or went on; null before the first SessionStart. */
   startedAt: number | null;
   turn: OpenTurn | null;
+  /** Prompt ids of the last turns that ended, oldest first: what comes late or twice of them changes nothing. */
+  past: string[];
   /** How the last turn of this conversation ended. */
   last: { outcome: TurnEnd; at: number; promptId: string | null; message: string | null } | null;
   /** Tasks and crons that go on after the last Stop and wake the agent by themselves. */
   background: number;
   /** Calls that run or wait, in order. */
   calls: OpenCall[];
+  /** Ids of the last calls of this turn that have a result: their beginning may be told after it. */
+  finished: string[];
   /** Calls that wait for a person, in order. */
   blocked: OpenCall[];
   /** The API error that ended the last turn. */
@@ -47,13 +51,23 @@ export interface HookState {
   lastEventAt: number | null;
 }
 
+/** Turns that are remembered after their end. What comes late comes from the last few; each keeps an event alive. */
+const MAX_PAST = 4;
+
+/** Calls that are remembered after their result. Hooks that run beside the agent may overtake each other. */
+const MAX_FINISHED = 16;
+
+/** Conversations that are remembered: ids are the agent's word, and untrusted. */
+const MAX_CONVERSATIONS = 64;
+
 /** Calls that have neither result nor denial are forgotten beyond this number, oldest first. */
 const MAX_CALLS = 256;
 
 /**
  * What a session's hook events mean together. Order and repetition of the argument do not matter: events are
  * sorted by the time at which they were written, and doubled ones are taken once. Events may be missing at any
- * place; what they would have told is then inferred from the next ones. Pure.
+ * place; what they would have told is then inferred from the next ones. What an agent says late or twice, in a file of
+ * its own, changes nothing either, as far as its ids tell. Pure.
  */
 export function foldHookEvents(events: readonly HookEvent[]): HookState {
   const sorted = [...new Map(events.map((event) => [event.name, event])).values()].sort((one, other) =>
@@ -63,9 +77,11 @@ export function foldHookEvents(events: readonly HookEvent[]): HookState {
     agentSessions: [],
     startedAt: null,
     turn: null,
+    past: [],
     last: null,
     background: 0,
     calls: [],
+    finished: [],
     blocked: [],
     error: null,
     ended: null,
@@ -76,9 +92,13 @@ export function foldHookEvents(events: readonly HookEvent[]): HookState {
 }
 
 function step(state: HookState, event: HookEvent): void {
-  state.lastEventAt = event.at;
   const agentId = event.agentId ?? null;
   const own = agentId === null;
+  if (own && isOfThePast(state, event)) {
+    finishOfThePast(state, event);
+    return;
+  }
+  state.lastEventAt = event.at;
   switch (event.event) {
     case 'SessionStart':
       startSession(state, event);
@@ -95,8 +115,7 @@ function step(state: HookState, event: HookEvent): void {
       break;
     case 'PreToolUse':
       touchTurn(state, event);
-      state.calls.push(callOf(event));
-      if (state.calls.length > MAX_CALLS) state.calls.shift();
+      beginCall(state, event);
       break;
     case 'PermissionRequest':
       touchTurn(state, event);
@@ -105,19 +124,23 @@ function step(state: HookState, event: HookEvent): void {
     case 'PostToolUse':
     case 'PostToolUseFailure':
     case 'PermissionDenied':
-      if (state.turn !== null) touchTurn(state, event);
       finishCall(state, event);
+      if (state.turn === null) break;
+      touchTurn(state, event);
+      noteFinished(state, event);
       break;
     case 'Stop':
       release(state, (call) => call.agentId === agentId);
       if (!own) break;
+      state.finished = [];
       state.error = null;
       state.background = event.backgroundTasks ?? 0;
       endTurn(state, 'done', event);
       break;
     case 'StopFailure':
       release(state, (call) => call.agentId === agentId);
-      if (!own) break;
+      if (!own || isTold(state, 'failed', event)) break;
+      state.finished = [];
       state.error = {
         kind: event.error ?? 'unknown',
         message: event.lastMessage ?? event.message ?? 'The API refused the request.',
@@ -135,6 +158,24 @@ function step(state: HookState, event: HookEvent): void {
   }
 }
 
+/**
+ * Of a turn that another has followed, or of a prompt whose turn has ended. After a Stop the turn may go on: a Stop hook
+ * of the person may want that. With a new conversation nothing of the one before goes on.
+ */
+function isOfThePast(state: HookState, { event, promptId, agentSessionId, source }: HookEvent): boolean {
+  // `/clear` always makes a conversation.
+  if (event === 'SessionStart') return source === 'clear' && state.agentSessions.includes(agentSessionId);
+  if (event === 'SessionEnd' || promptId === undefined || !state.past.includes(promptId)) return false;
+  if (state.turn !== null) return state.turn.promptId !== promptId;
+  return event === 'UserPromptSubmit' || state.last?.promptId !== promptId;
+}
+
+/** A call of before has its result now; that is all that can still come of it. */
+function finishOfThePast(state: HookState, event: HookEvent): void {
+  if (!['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'].includes(event.event)) return;
+  if (event.toolUseId !== undefined) finishCall(state, event);
+}
+
 function startSession(state: HookState, event: HookEvent): void {
   noteSession(state, event.agentSessionId);
   state.ended = null;
@@ -143,24 +184,30 @@ function startSession(state: HookState, event: HookEvent): void {
   if (event.source === 'compact') return;
   endTurn(state, 'interrupted', event, state.turn?.lastEventAt);
   release(state, () => true);
+  state.finished = [];
   state.background = 0;
   state.error = null;
   if (event.source === 'clear') state.last = null;
 }
 
 function takePrompt(state: HookState, event: HookEvent): void {
+  const { turn } = state;
+  const isSame = event.promptId !== undefined && turn?.promptId === event.promptId;
+  // What steers the turn has words of its own.
+  if (isSame && turn?.prompt === event.prompt) return;
   noteSession(state, event.agentSessionId);
   release(state, (call) => call.agentId === null);
   state.error = null;
   state.background = 0;
   state.ended = null;
-  const promptId = event.promptId ?? null;
-  if (state.turn !== null && promptId !== null && state.turn.promptId === promptId) {
+  if (isSame && state.turn !== null) {
     // Sent while the agent was at work: it steers the turn that runs.
     state.turn.lastEventAt = event.at;
     state.turn.prompt ??= event.prompt ?? null;
     return;
   }
+  const promptId = event.promptId ?? null;
+  state.finished = [];
   endTurn(state, 'interrupted', event, state.turn?.lastEventAt);
   state.turn = { at: event.at, promptId, prompt: event.prompt ?? null, lastEventAt: event.at };
 }
@@ -169,6 +216,7 @@ function takePrompt(state: HookState, event: HookEvent): void {
 function noteSession(state: HookState, id: string): void {
   if (state.agentSessions.at(-1) === id) return;
   state.agentSessions.push(id);
+  if (state.agentSessions.length > MAX_CONVERSATIONS) state.agentSessions.shift();
   state.last = null;
 }
 
@@ -185,13 +233,37 @@ function touchTurn(state: HookState, event: HookEvent): void {
 /** Ends the open turn; a Stop also ends one whose beginning was missed. `at`: when it was last seen to go on. */
 function endTurn(state: HookState, outcome: TurnEnd, event: HookEvent, at = event.at): void {
   if (state.turn === null && outcome === 'interrupted') return;
-  state.last = {
-    outcome,
-    at,
-    promptId: state.turn?.promptId ?? event.promptId ?? null,
-    message: outcome === 'interrupted' ? null : (event.lastMessage ?? null),
-  };
+  const promptId = state.turn?.promptId ?? event.promptId ?? null;
+  const message = outcome === 'interrupted' ? null : (event.lastMessage ?? null);
+  if (isTold(state, outcome, event)) return;
+  state.last = { outcome, at, promptId, message };
   state.turn = null;
+  if (promptId === null) return;
+  state.past = [...state.past.filter((id) => id !== promptId), promptId].slice(-MAX_PAST);
+}
+
+/** The turn ended so, by the same words, and nothing has happened since. */
+function isTold({ turn, last }: HookState, outcome: TurnEnd, event: HookEvent): boolean {
+  return (
+    turn === null &&
+    event.promptId !== undefined &&
+    last?.promptId === event.promptId &&
+    last.outcome === outcome &&
+    last.message === (event.lastMessage ?? null)
+  );
+}
+
+/** Once, however often it is told, and not after its result. */
+function beginCall(state: HookState, event: HookEvent): void {
+  const call = callOf(event);
+  const { toolUseId } = call;
+  const isKnown = state.calls.some((each) => each.toolUseId === toolUseId);
+  if (toolUseId !== null && (isKnown || state.finished.includes(toolUseId))) return;
+  state.calls.push(call);
+  if (state.calls.length > MAX_CALLS) state.calls.shift();
+  // Its request for a permission may have been faster.
+  const asked = state.blocked.find((blocked) => blocked.toolUseId === null && isSameCall(blocked, call));
+  if (asked !== undefined) asked.toolUseId = call.toolUseId;
 }
 
 function callOf(event: HookEvent): OpenCall {
@@ -204,20 +276,23 @@ function callOf(event: HookEvent): OpenCall {
   };
 }
 
-/** A request has no id: it belongs to the call of the same agent, tool and input that has none yet. */
+/**
+ * A request has no id: it belongs to the call of the same agent, tool and input that has none yet. Where there is none,
+ * and one like it waits already, it is the same that came twice.
+ */
 function block(state: HookState, event: HookEvent): void {
   const asking = callOf(event);
-  const input = keyOf(asking.input);
   const taken = state.blocked.map(({ toolUseId }) => toolUseId);
   const call = state.calls.find(
-    ({ agentId, tool, toolUseId, ...other }) =>
-      agentId === asking.agentId &&
-      tool === asking.tool &&
-      toolUseId !== null &&
-      !taken.includes(toolUseId) &&
-      keyOf(other.input) === input,
+    (each) => each.toolUseId !== null && !taken.includes(each.toolUseId) && isSameCall(each, asking),
   );
+  if (call === undefined && state.blocked.some((each) => isSameCall(each, asking))) return;
   state.blocked.push({ ...asking, toolUseId: call?.toolUseId ?? null });
+  if (state.blocked.length > MAX_CALLS) state.blocked.shift();
+}
+
+function isSameCall(one: OpenCall, other: OpenCall): boolean {
+  return one.agentId === other.agentId && one.tool === other.tool && keyOf(one.input) === keyOf(other.input);
 }
 
 /** The end of one call of one agent. Not of others: agents of a session ask in parallel. */
@@ -233,6 +308,11 @@ function finishCall(state: HookState, event: HookEvent): void {
   if (call !== -1) state.calls.splice(call, 1);
   const blocked = state.blocked.findIndex(sameCall);
   if (blocked !== -1) state.blocked.splice(blocked, 1);
+}
+
+function noteFinished(state: HookState, { toolUseId }: HookEvent): void {
+  if (toolUseId === undefined || state.finished.includes(toolUseId)) return;
+  state.finished = [...state.finished, toolUseId].slice(-MAX_FINISHED);
 }
 
 function release(state: HookState, which: (call: { agentId: string | null }) => boolean): void {

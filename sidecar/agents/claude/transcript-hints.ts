@@ -42,3 +42,17 @@ export function foldHints(hints: TranscriptHints, rows: readonly TranscriptRow[]
   next.finishedCalls.splice(0, next.finishedCalls.length - KEPT_CALLS);
   return next;
 }
+
+/** What two stretches of one transcript tell together, the earlier one first. Pure. */
+export function mergeHints(earlier: TranscriptHints, later: TranscriptHints): TranscriptHints {
+  const newest = (a: number | null, b: number | null) =>
+    a === null || b === null ? (a ?? b) : Math.max(a, b);
+  return {
+    promptAt: newest(earlier.promptAt, later.promptAt),
+    interruptAt: newest(earlier.interruptAt, later.interruptAt),
+    turnEndAt: newest(earlier.turnEndAt, later.turnEndAt),
+    apiErrorAt: newest(earlier.apiErrorAt, later.apiErrorAt),
+    activityAt: newest(earlier.activityAt, later.activityAt),
+    finishedCalls: [...earlier.finishedCalls, ...later.finishedCalls].slice(-KEPT_CALLS),
+  };
+}

@@ -168,3 +168,120 @@ describe('the fold of hook events', () => {
     expect(state.ended).toBeNull();
   });
 });
+
+/** What one prompt leads to. `double` picks what is told again, and after how many more events. */
+const Told = fc.record({
+  calls: fc.array(fc.record({ asks: fc.boolean(), overtaken: fc.boolean(), ends: fc.boolean() }), {
+    maxLength: 3,
+  }),
+  end: fc.constantFrom('Stop', 'StopFailure', 'none'),
+  conversation: fc.constantFrom('goes on', 'clear'),
+});
+
+interface Line {
+  event: HookEvent;
+  /** Index of its turn. */
+  turn: number;
+  /** The call is under way, so that it makes a difference whether its request is told again. */
+  isOpenRequest: boolean;
+}
+
+function history(turns: readonly (typeof Told extends fc.Arbitrary<infer T> ? T : never)[]): Line[] {
+  const lines: Line[] = [];
+  let conversation = 1;
+  const tell = (turn: number, event: string, fields: Partial<HookEvent> = {}, isOpenRequest = false) =>
+    lines.push({
+      event: hookEvent(lines.length * 10, event, { agentSessionId: `c${conversation}`, ...fields }),
+      turn,
+      isOpenRequest,
+    });
+  tell(0, 'SessionStart', { source: 'startup' });
+  for (const [n, { calls, end, conversation: after }] of turns.entries()) {
+    const promptId = `p${n}`;
+    tell(n, 'UserPromptSubmit', { promptId, prompt: `do ${n}` });
+    for (const [k, { asks, overtaken, ends }] of calls.entries()) {
+      const call = { promptId, toolUseId: `t${n}.${k}`, ...bash(`${n} ${k}`) };
+      const { toolUseId: _, ...request } = call;
+      if (overtaken && !asks) tell(n, 'PostToolUse', call);
+      tell(n, 'PreToolUse', call);
+      if (asks) tell(n, 'PermissionRequest', request, !ends);
+      if (ends && (!overtaken || asks)) tell(n, 'PostToolUse', call);
+    }
+    if (end !== 'none') tell(n, end, { promptId, lastMessage: `did ${n}`, error: 'overloaded' });
+    if (after === 'clear' && n < turns.length - 1) {
+      tell(n, 'SessionEnd', { endReason: 'clear' });
+      conversation += 1;
+      tell(n, 'SessionStart', { source: 'clear' });
+    }
+  }
+  return lines;
+}
+
+/** Without times: what is told again may be the last that was heard. */
+function meaning(events: readonly HookEvent[]): unknown {
+  const { turn, last, lastEventAt: _, ...state } = foldHookEvents(events);
+  const isCutOff = last?.outcome === 'interrupted';
+  return { ...state, turn: turn && { ...turn, lastEventAt: 0 }, last: isCutOff ? { ...last, at: 0 } : last };
+}
+
+describe('an event that is told again, or late,', () => {
+  test('changes nothing while its turn runs, nor in the turns after it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(Told, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 }),
+        (turns, doubles) => {
+          const lines = history(turns);
+          const again = doubles.flatMap(([which, delay]) => {
+            const at = which % lines.length;
+            const line = lines[at];
+            const behind = at + (delay % (lines.length - at));
+            const before = lines[behind];
+            if (line === undefined || before === undefined || !isTellable(line, lines, behind)) return [];
+            const { event } = line;
+            const time = before.event.at + 1 + doubles.length;
+            return [{ ...event, at: time, name: hookEvent(time, `${event.event}-${which}`).name }];
+          });
+          const events = lines.map(({ event }) => event);
+          expect(meaning([...events, ...again])).toEqual(meaning(events));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  /** Nothing tells a session that starts again, nor a turn that a Stop hook keeps going, from an echo of them. */
+  function isTellable({ event, turn, isOpenRequest }: Line, lines: readonly Line[], behind: number): boolean {
+    if (event.event === 'SessionStart') return event.source === 'clear';
+    if (event.event === 'SessionEnd') return lines.slice(0, behind + 1).some((line) => line.turn > turn);
+    const isFollowed = lines
+      .slice(0, behind + 1)
+      .some((line) => line.turn > turn && line.event.event === 'UserPromptSubmit');
+    if (isFollowed) return true;
+    const hasEnded = lines
+      .slice(0, behind + 1)
+      .some((line) => line.turn === turn && ['Stop', 'StopFailure', 'SessionEnd'].includes(line.event.event));
+    if (event.event === 'UserPromptSubmit' || event.event.startsWith('Stop')) return true;
+    if (event.event === 'PermissionRequest') return isOpenRequest && !hasEnded;
+    return !hasEnded;
+  }
+
+  test('such as the Stop of the turn before leaves the turn that runs open', () => {
+    const state = foldHookEvents([
+      hookEvent(1, 'UserPromptSubmit', { promptId: 'p1' }),
+      hookEvent(2, 'Stop', { promptId: 'p1', lastMessage: 'one' }),
+      hookEvent(3, 'UserPromptSubmit', { promptId: 'p2' }),
+      hookEvent(4, 'Stop', { promptId: 'p1', lastMessage: 'one', backgroundTasks: 2 }),
+      hookEvent(5, 'StopFailure', { promptId: 'p1', error: 'overloaded' }),
+    ]);
+    expect(state).toMatchObject({ turn: { promptId: 'p2' }, background: 0, error: null });
+  });
+
+  test('is not taken for the Stop of a turn whose prompt was missed', () => {
+    const state = foldHookEvents([
+      hookEvent(1, 'UserPromptSubmit', { promptId: 'p1' }),
+      hookEvent(4, 'Stop', { promptId: 'p2', lastMessage: 'two' }),
+    ]);
+    expect(state.turn).toBeNull();
+  });
+});
