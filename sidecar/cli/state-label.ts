@@ -1,4 +1,5 @@
 import type { DisplayState, Session } from '../protocol/session.ts';
+import { stateWords } from '../protocol/wording.ts';
 import type { Output } from './output.ts';
 
 const STYLE: Partial<Record<DisplayState, Parameters<Output['paint']>[0]>> = {
@@ -17,12 +18,6 @@ const STYLE: Partial<Record<DisplayState, Parameters<Output['paint']>[0]>> = {
 /** The state as people read it: `needs you: permission`, `finished (interrupted)`. */
 export function stateLabel(session: Session, output: Output): string {
   const style = STYLE[session.state];
-  const text = words(session);
+  const text = stateWords(session);
   return style === undefined ? text : output.paint(style, text);
-}
-
-function words(session: Session): string {
-  if (session.state === 'needs-you') return `needs you: ${session.reason?.kind ?? 'unknown'}`;
-  if (session.state === 'finished' && session.outcome === 'interrupted') return 'finished (interrupted)';
-  return session.state;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
-import type { FrameSocket } from '../platform/frame-socket.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import type { FrameSocket } from '../protocol/frame-socket.ts';
 import {
   type AttachSchema,
   dataFrameHeader,

@@ -1,5 +1,5 @@
-import type { FrameSocket } from '../platform/frame-socket.ts';
 import { asFairleadError, FairleadError, messageOf } from '../protocol/errors.ts';
+import type { FrameSocket } from '../protocol/frame-socket.ts';
 import {
   type Frame,
   FrameType,

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../platform/clock.ts';
-import { FrameSocket } from '../platform/frame-socket.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { PrivateSocket } from '../platform/private-socket.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { FrameSocket } from '../protocol/frame-socket.ts';
 import {
   AttachSchema,
   commonVersion,

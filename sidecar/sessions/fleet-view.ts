@@ -1,9 +1,9 @@
 import type { Ledger } from '../cost/ledger.ts';
 import { toUsd } from '../cost/money.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import { fleetOrder } from '../protocol/fleet-order.ts';
 import type { Session, Turn } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
-import { fleetOrder } from './display.ts';
 import type { SessionRecord } from './record.ts';
 import { sessionView } from './session-view.ts';
 

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
-import type { FrameSocket } from '../platform/frame-socket.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import type { FrameSocket } from '../protocol/frame-socket.ts';
 import {
   errorOfFault,
   type Frame,
@@ -18,7 +18,7 @@ import {
   type ResultOf,
   WireFaultSchema,
 } from '../protocol/ptywire.ts';
-import { greet } from './greeting.ts';
+import { greet } from '../protocol/wire-greeting.ts';
 
 export interface PtyHostClientEvents {
   /** Only after `subscribe`. Events of a later wire version are left out. */

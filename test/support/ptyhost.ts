@@ -8,8 +8,8 @@ import xterm, { type Terminal } from '@xterm/headless';
 import { findNode } from '../../sidecar/platform/node-runtime.ts';
 import { type Paths, pathsFor } from '../../sidecar/platform/paths.ts';
 import { systemProcesses } from '../../sidecar/platform/processes.ts';
+import { Attachment, type AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { CreateParams, Exit, HostEvent } from '../../sidecar/protocol/ptywire.ts';
-import { Attachment, type AttachmentOptions } from '../../sidecar/terminals/attachment.ts';
 import type { PtyHostClient } from '../../sidecar/terminals/ptyhost-client.ts';
 import { connectPtyHost } from '../../sidecar/terminals/ptyhost-daemon.ts';
 

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import * as protocol from '../../protocol/protocol.ts';
+import { dollars, tokens } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { day, examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { dollars, type Output, printable, table, tokens } from '../output.ts';
+import { type Output, printable, table } from '../output.ts';
 
 interface CostOptions {
   by: protocol.CostGroup;

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { FINAL_ENTRY_STATES, LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
+import { age } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { examples, filled, line, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { age, type Output, printable, table } from '../output.ts';
+import { type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
 

@@ -6,11 +6,12 @@ import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
+import { age } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { count, examples } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
-import { age, type Output, printable, table } from '../output.ts';
+import { type Output, printable, table } from '../output.ts';
 import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { type Command, Option } from 'commander';
 import { BUILD } from '../../platform/build.ts';
+import { Attachment } from '../../protocol/attachment.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
-import { Attachment } from '../../terminals/attachment.ts';
 import type { Act } from '../act.ts';
 import { examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';

@@ -502,7 +502,7 @@ describe('tickets', () => {
     const client = await home.client();
     const create = shell('read x');
     await client.request('create', create);
-    const { Attachment } = await import('../../../sidecar/terminals/attachment.ts');
+    const { Attachment } = await import('../../../sidecar/protocol/attachment.ts');
     const open = async (ticket: string) =>
       await Attachment.open(await home.socket(), ticket, { client: 'test' });
     const refused = { code: 'terminal.ticket-refused' };

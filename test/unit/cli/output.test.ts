@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { age, cut, dollars, printable, table, tokens, visibleWidth } from '../../../sidecar/cli/output.ts';
+import { cut, printable, table, visibleWidth } from '../../../sidecar/cli/output.ts';
+import { age, dollars, tokens } from '../../../sidecar/protocol/wording.ts';
 
 const RED = '\u001b[31m';
 const BACK = '\u001b[39m';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fleetOrder } from '../../../sidecar/protocol/fleet-order.ts';
 import {
   AgentFact,
   type DisplayState,
@@ -7,7 +8,7 @@ import {
   LandingFact,
   LifeFact,
 } from '../../../sidecar/protocol/session.ts';
-import { display, fleetOrder } from '../../../sidecar/sessions/display.ts';
+import { display } from '../../../sidecar/sessions/display.ts';
 
 const AllFacts = fc.record({
   agent: fc.constantFrom(...AgentFact.options),

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { FrameSocket } from '../platform/frame-socket.ts';
-import { FairleadError } from '../protocol/errors.ts';
+import { FairleadError } from './errors.ts';
+import { FrameSocket } from './frame-socket.ts';
 import {
   errorOfFault,
   FrameType,
@@ -9,7 +9,7 @@ import {
   parseJson,
   WIRE_VERSIONS,
   WireFaultSchema,
-} from '../protocol/ptywire.ts';
+} from './ptywire.ts';
 
 /** How long a ptyhost may take to answer a hello, in milliseconds. */
 const ANSWER_MS = 10_000;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import type { FrameSocket } from '../platform/frame-socket.ts';
-import { FairleadError } from '../protocol/errors.ts';
+import { FairleadError } from './errors.ts';
+import type { FrameSocket } from './frame-socket.ts';
 import {
   AttachedSchema,
   type AttachParams,
@@ -21,8 +21,8 @@ import {
   type SnapshotHeader,
   type TerminalInfo,
   WireFaultSchema,
-} from '../protocol/ptywire.ts';
-import { greet } from './greeting.ts';
+} from './ptywire.ts';
+import { greet } from './wire-greeting.ts';
 
 export interface Snapshot extends SnapshotHeader {
   /** Escape sequences and text for a terminal that was just reset and has `cols` × `rows`. */

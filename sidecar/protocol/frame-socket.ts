@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { asFairleadError, type FairleadError } from '../protocol/errors.ts';
-import { type Frame, FrameDecoder, FrameType, faultOfError, jsonFrame } from '../protocol/ptywire.ts';
+import { asFairleadError, type FairleadError } from './errors.ts';
+import { type Frame, FrameDecoder, FrameType, faultOfError, jsonFrame } from './ptywire.ts';
 
 /**
  * One connection as frames, for either side. What the other side does throws nothing past it: a frame that cannot be
