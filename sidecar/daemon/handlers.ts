@@ -28,6 +28,12 @@ export interface Parts {
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
   diff(request: DiffRequest, signal: AbortSignal): Promise<string>;
+  changes(session: string, signal: AbortSignal): Promise<z.input<typeof protocol.Changes.result>>;
+  contents(session: string, path: string, commit: string | undefined): Promise<Buffer | null>;
+  findRepository(
+    folder: string,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<z.input<typeof protocol.FindRepository.result>>;
 }
 
 /** Every request, and what does it. The one place where the wire meets the parts. */
@@ -68,6 +74,13 @@ export function handlersOf(parts: Parts): Handlers {
   }));
   on(protocol.Turns, ({ session }) => fleet.turns(session));
   on(protocol.Diff, async (request, _client, signal) => ({ text: await parts.diff(request, signal) }));
+  on(protocol.Changes, ({ session }, _client, signal) => parts.changes(session, signal));
+  on(protocol.Contents, async ({ session, path, commit }) => ({
+    content: (await parts.contents(session, path, commit))?.toString('base64') ?? null,
+  }));
+  on(protocol.FindRepository, ({ folder }, client) =>
+    parts.findRepository(folder, cleanEnvironment(client.environment)),
+  );
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }) => fleet.archive(session));
 

@@ -29,7 +29,9 @@ import { MergeQueue } from '../queue/merge-queue.ts';
 import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
-import { diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
+import { findRepository } from '../sessions/found-repository.ts';
+import { SessionContents } from '../sessions/session-contents.ts';
+import { changesOfSession, diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
 import { TerminalHost } from '../sessions/terminal-host.ts';
 import { connectPtyHost } from '../terminals/ptyhost-daemon.ts';
@@ -68,6 +70,7 @@ export class Sidecar {
   readonly #events: FleetEvents;
   readonly #terminals: TerminalHost;
   readonly #fleet: Fleet;
+  readonly #contents: SessionContents;
   readonly #queue: MergeQueue;
   readonly #server: SocketServer;
   readonly #idle: IdleEnd;
@@ -182,6 +185,8 @@ export class Sidecar {
       },
       step: (name: LandingStep) => step(name),
     });
+    const contents = new SessionContents(context);
+    this.#contents = contents;
     const handlers = handlersOf({
       fleet,
       queue: this.#queue,
@@ -198,6 +203,22 @@ export class Sidecar {
         against === undefined
           ? diffOfSession(context, table.resolve(session), { stat, signal })
           : diffOfSessions(context, table.resolve(session), table.resolve(against), { stat, signal }),
+      changes: async (session, signal) => {
+        const { from, to, files } = await changesOfSession(context, table.resolve(session), signal);
+        return {
+          from,
+          to,
+          files: files.map(({ path, oldPath = null, status, added = null, deleted = null }) => ({
+            path,
+            oldPath,
+            status,
+            added,
+            deleted,
+          })),
+        };
+      },
+      contents: (session, path, commit) => contents.read(table.resolve(session), path, commit),
+      findRepository: (folder, environment) => findRepository(context, folder, environment),
     });
     this.#server = new SocketServer(
       handlers,
@@ -240,6 +261,7 @@ export class Sidecar {
     for (const [part, end] of [
       ['queue', () => this.#queue.stop()],
       ['fleet', () => this.#fleet.stop()],
+      ['contents', () => this.#contents[Symbol.dispose]()],
       ['server', () => this.#server.close()],
       ['store', () => this.#store.close()],
     ] as const) {

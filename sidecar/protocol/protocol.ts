@@ -227,8 +227,58 @@ export const Diff = request(
   }),
   z.object({ text: z.string() }),
 );
+
+export const ChangedFile = z.object({
+  /** Below the root of the worktree, with slashes. */
+  path: z.string(),
+  /** Where a renamed file was. */
+  oldPath: z.string().nullable(),
+  status: z.enum(['added', 'modified', 'deleted', 'renamed', 'type-changed', 'unmerged']),
+  /** Lines; null for a binary file. */
+  added: z.int().nullable(),
+  deleted: z.int().nullable(),
+});
+export type ChangedFile = z.infer<typeof ChangedFile>;
+/** What a session changed since it left its base, between two commits; `to` null stands for its worktree. */
+export const Changes = request(
+  'session/changes',
+  S,
+  z.object({ from: z.string(), to: z.string().nullable(), files: z.array(ChangedFile) }),
+);
+
+/** A file of a session, base64; null when there is none. Without `commit` as it is in the worktree. */
+export const Contents = request(
+  'session/contents',
+  S.extend({
+    path: z.string().min(1),
+    commit: z
+      .string()
+      .regex(/^[0-9a-f]{40,64}$/)
+      .optional(),
+  }),
+  z.object({ content: z.string().nullable() }),
+);
 export const Stop = request('session/stop', S, Session);
 export const Archive = request('session/archive', S, Session);
+
+// ── Repositories ─────────────────────────────────────────────────────────────
+
+/** The repository that a folder lies in: its main checkout, null when it lies in none that sessions can start from. */
+export const FindRepository = request(
+  'repository/find',
+  z.object({ folder: z.string() }),
+  z.object({
+    main: z.string().nullable(),
+    /** Branch that is checked out in the folder, null when HEAD is detached. */
+    branch: z.string().nullable(),
+    /** Branches of the repository that a session can start from and land on, the most recent commit first. */
+    branches: z.array(z.string()),
+    /** Files of the main checkout that no commit has. */
+    uncommitted: z.array(z.string()),
+    /** Why there is none, as one sentence. */
+    message: z.string().nullable(),
+  }),
+);
 
 // ── Landing ──────────────────────────────────────────────────────────────────
 

@@ -16,6 +16,43 @@ export async function diffOfSession(
   record: SessionRecord,
   options: { stat: boolean; signal: AbortSignal },
 ): Promise<string> {
+  const { git, from, to } = await endsOf(context, record);
+  const { stat, signal } = options;
+  if (stat) return statOf(await filesBetween(git, from, to, signal));
+  const patch =
+    to === null ? await patchOnDisk(git, from, { signal }) : await patchBetween(git, from, to, { signal });
+  return patch.toString('utf8');
+}
+
+/** Files that a session changed, between two commits; `to` null stands for what is in its worktree. */
+export interface SessionChanges {
+  from: string;
+  to: string | null;
+  files: FileChange[];
+}
+
+/**
+ * As {@link diffOfSession}, file by file.
+ * @throws FairleadError `base.missing`
+ */
+export async function changesOfSession(
+  context: SessionContext,
+  record: SessionRecord,
+  signal: AbortSignal,
+): Promise<SessionChanges> {
+  const { git, from, to } = await endsOf(context, record);
+  return { from, to, files: await filesBetween(git, from, to, signal) };
+}
+
+function filesBetween(git: Git, from: string, to: string | null, signal: AbortSignal): Promise<FileChange[]> {
+  return to === null ? changedFilesOnDisk(git, from, { signal }) : changedFiles(git, from, to, { signal });
+}
+
+/** Where the work of a session begins and ends; null for what is on disk. */
+async function endsOf(
+  context: SessionContext,
+  record: SessionRecord,
+): Promise<{ git: Git; from: string; to: string | null }> {
   const onDisk = isOnDisk(record);
   const git = gitOfSession(context, record);
   const head = onDisk ? 'HEAD' : await readRef(git, `refs/heads/${record.branch}`);
@@ -25,17 +62,7 @@ export async function diffOfSession(
       hint: 'One of the two branches is gone, or they have no common history.',
     });
   }
-  const { stat, signal } = options;
-  if (stat) {
-    const files = onDisk
-      ? await changedFilesOnDisk(git, from, { signal })
-      : await changedFiles(git, from, head, { signal });
-    return statOf(files);
-  }
-  const patch = onDisk
-    ? await patchOnDisk(git, from, { signal })
-    : await patchBetween(git, from, head, { signal });
-  return patch.toString('utf8');
+  return { git, from, to: onDisk ? null : head };
 }
 
 /**

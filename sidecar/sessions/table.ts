@@ -46,6 +46,14 @@ export class SessionTable {
     );
   }
 
+  /** The repository of `commonDir`, when it was recorded. */
+  repositoryWith(commonDir: string): RepositoryRecord | undefined {
+    return parseRow(
+      RepositoryRecord,
+      this.#store.get('SELECT * FROM repository WHERE common_dir = :commonDir', { commonDir }),
+    );
+  }
+
   /** With a checkout that exists, if there is one: where that of a bare repository is gone, another worktree of it. */
   repository(id: string): RepositoryRecord {
     const record = RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));

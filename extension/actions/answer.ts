@@ -1,0 +1,126 @@
+import * as vscode from 'vscode';
+import type { Reason } from '../../sidecar/protocol/reason.ts';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import type { Context } from '../context.ts';
+import { proposalOf } from './proposal.ts';
+
+/** Shows in full what an agent asks, takes the person's answer and gives it. */
+export async function answer(context: Context, session: Session): Promise<void> {
+  const { reason } = session;
+  if (reason === null) {
+    await vscode.window.showInformationMessage(`${session.title} asks nothing.`);
+    return;
+  }
+  const close = await showInput(context, session, reason);
+  try {
+    const text = await ask(session, reason);
+    if (text === undefined) return;
+    await giveAnswer(context, session, text);
+  } finally {
+    await close();
+  }
+}
+
+/** Gives an answer to what `session` asked when it was read. */
+export async function giveAnswer(context: Context, session: Session, text: string): Promise<void> {
+  await context.connection.request('Answer', { session: session.id, answer: text });
+}
+
+async function ask(session: Session, reason: Reason): Promise<string | undefined> {
+  if (reason.questions !== undefined && reason.questions.length > 0) return askAll(session, reason.questions);
+  if (reason.kind === 'question') return askOne(session.title, reason.message, reason.options ?? [], false);
+  const yesOrNo = reason.kind === 'permission' || reason.kind === 'plan' || reason.kind === 'trust';
+  if (!yesOrNo) {
+    return vscode.window.showInputBox({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
+  }
+  const picked = await vscode.window.showQuickPick(
+    [
+      { label: '$(check) Allow', answer: 'allow' },
+      { label: '$(x) Deny', answer: 'deny' },
+      ...(reason.kind === 'trust' ? [] : [{ label: '$(comment) Deny, and say why…', answer: undefined }]),
+    ],
+    { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
+  );
+  if (picked === undefined || picked.answer !== undefined) return picked?.answer;
+  const why = await vscode.window.showInputBox({
+    title: session.title,
+    prompt: 'What the agent shall do instead',
+    ignoreFocusOut: true,
+  });
+  return why === undefined || why.trim() === '' ? undefined : `deny: ${why.trim()}`;
+}
+
+/** One answer a line, as the agent asks several things at a time. */
+async function askAll(
+  session: Session,
+  questions: NonNullable<Reason['questions']>,
+): Promise<string | undefined> {
+  const answers: string[] = [];
+  for (const [index, { question, options, multiSelect }] of questions.entries()) {
+    const title =
+      questions.length === 1 ? session.title : `${session.title} (${index + 1}/${questions.length})`;
+    const given = await askOne(title, question, options, multiSelect);
+    if (given === undefined) return undefined;
+    answers.push(given);
+  }
+  return answers.join('\n');
+}
+
+const OTHER = 'Something else…';
+
+async function askOne(
+  title: string,
+  question: string,
+  options: readonly string[],
+  several: boolean,
+): Promise<string | undefined> {
+  if (several) {
+    const picked = await vscode.window.showQuickPick([...options], {
+      title,
+      placeHolder: question,
+      canPickMany: true,
+      ignoreFocusOut: true,
+    });
+    return picked === undefined || picked.length === 0 ? undefined : picked.join(', ');
+  }
+  const picked =
+    options.length === 0
+      ? OTHER
+      : await vscode.window.showQuickPick([...options, OTHER], {
+          title,
+          placeHolder: question,
+          ignoreFocusOut: true,
+        });
+  if (picked !== OTHER) return picked;
+  const text = await vscode.window.showInputBox({ title, prompt: question, ignoreFocusOut: true });
+  return text === undefined || text.trim() === '' ? undefined : text.trim();
+}
+
+/** Opens what is asked about beside the question: a diff for an edit, else the input. Gives what closes it again. */
+async function showInput(context: Context, session: Session, reason: Reason): Promise<() => Promise<void>> {
+  if (reason.input === undefined) return async () => {};
+  const proposal = await proposalOf(context, session, reason);
+  const opened = proposal.after;
+  if (proposal.before === undefined) {
+    const document = await vscode.workspace.openTextDocument(opened);
+    await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true });
+  } else {
+    await vscode.commands.executeCommand('vscode.diff', proposal.before, opened, proposal.title, {
+      preview: true,
+      preserveFocus: true,
+    });
+  }
+  return async () => {
+    const tabs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
+    const own = tabs.filter(({ input }) => {
+      const uri =
+        input instanceof vscode.TabInputTextDiff
+          ? input.modified
+          : input instanceof vscode.TabInputText
+            ? input.uri
+            : undefined;
+      return uri?.toString() === opened.toString();
+    });
+    await vscode.window.tabGroups.close(own);
+  };
+}

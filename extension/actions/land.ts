@@ -1,0 +1,149 @@
+import * as vscode from 'vscode';
+import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import type { ParamsOf } from '../connection/wire.ts';
+import type { Context } from '../context.ts';
+
+const FINAL: readonly QueueEntry['state'][] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
+
+/** Asks what has to be asked, queues the session, and shows how it gets to its base. */
+export async function land(context: Context, session: Session): Promise<void> {
+  const { connection } = context;
+  const preview = await connection.request('LandPreview', { session: session.id });
+  const wish: ParamsOf<'Land'> = { session: session.id };
+  if (preview.target === null) {
+    const to = await askWhereTo(preview.base, preview.remote);
+    if (to === undefined) return;
+    wish.to = to;
+  }
+  const target = wish.to ?? preview.target;
+  if (preview.uncommitted.length > 0 && !(await confirmUncommitted(session, preview.uncommitted))) return;
+  if (target === 'remote' && preview.localOnly > 0) {
+    if (!(await confirmLocalOnly(preview.base, preview.remote, preview.localOnly))) return;
+    wish.withLocalCommits = true;
+  }
+  const entry = await connection.request('Land', wish);
+  await follow(context, session, entry);
+}
+
+async function askWhereTo(base: string, remote: string | null): Promise<'local' | 'remote' | undefined> {
+  const picked = await vscode.window.showQuickPick(
+    [
+      ...(remote === null
+        ? []
+        : [
+            {
+              label: `$(cloud-upload) Push to ${remote}/${base}`,
+              detail: 'The remote base is what counts; your local one follows.',
+              to: 'remote' as const,
+            },
+          ]),
+      {
+        label: `$(home) Only in this clone`,
+        detail: `Your local ${base} moves; pushing it stays with you.`,
+        to: 'local' as const,
+      },
+    ],
+    { title: `Where does ${base} land?`, placeHolder: 'Kept for this repository' },
+  );
+  return picked?.to;
+}
+
+/** Paths that a question shows. */
+const MAX_PATHS = 15;
+
+async function confirmUncommitted(session: Session, paths: readonly string[]): Promise<boolean> {
+  const shown = paths.slice(0, MAX_PATHS).join('\n');
+  const more = paths.length > MAX_PATHS ? `\n… and ${paths.length - MAX_PATHS} more` : '';
+  const count = paths.length === 1 ? 'One file is' : `${paths.length} files are`;
+  const answer = await vscode.window.showInformationMessage(
+    `${count} not committed yet. Commit on ${session.branch} and land?`,
+    { modal: true, detail: `${shown}${more}\n\nThe commit carries your name and runs your hooks.` },
+    'Commit and Land',
+  );
+  return answer !== undefined;
+}
+
+async function confirmLocalOnly(base: string, remote: string | null, count: number): Promise<boolean> {
+  const commits = count === 1 ? '1 commit' : `${count} commits`;
+  const answer = await vscode.window.showWarningMessage(
+    `Your local ${base} has ${commits} that ${remote} lacks. They would land along.`,
+    { modal: true },
+    'Land Them Too',
+  );
+  return answer !== undefined;
+}
+
+/** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
+async function follow(context: Context, session: Session, queued: QueueEntry): Promise<void> {
+  const entry = await vscode.window.withProgress(
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: `Landing "${session.title}"`,
+      cancellable: true,
+    },
+    async (progress, token) => {
+      const done = Promise.withResolvers<QueueEntry>();
+      const look = (now: QueueEntry) => {
+        if (now.id !== queued.id) return;
+        progress.report({ message: wordsOf(now) });
+        if (FINAL.includes(now.state) || (now.state === 'waiting' && isForPerson(context, now)))
+          done.resolve(now);
+      };
+      const listening = [
+        context.connection.on('EntryChanged', look),
+        context.fleet.onDidChange(() => void readAgain(context, queued.id).then((now) => now && look(now))),
+      ];
+      token.onCancellationRequested(() => {
+        context.connection.request('Unqueue', { session: session.id }).then(look, () => {});
+      });
+      // What happened before it was followed.
+      const now = await readAgain(context, queued.id);
+      if (now !== undefined) look(now);
+      return done.promise.finally(() => {
+        for (const each of listening) each.dispose();
+      });
+    },
+  );
+  await tell(context, session, entry);
+}
+
+async function readAgain(context: Context, id: string): Promise<QueueEntry | undefined> {
+  const entries = await context.connection.request('ListQueue', { ended: true }).catch(() => []);
+  return entries.find((each) => each.id === id);
+}
+
+function isForPerson(context: Context, entry: QueueEntry): boolean {
+  return context.fleet.get(entry.session)?.state === 'needs-you';
+}
+
+function wordsOf(entry: QueueEntry): string {
+  const place = entry.position !== null && entry.position > 1 ? ` (${entry.position} in line)` : '';
+  const word: Partial<Record<QueueEntry['state'], string>> = {
+    securing: 'securing the work',
+    merging: `merging into ${entry.base}`,
+    checking: 'checking the merged tree',
+    swapping: `moving ${entry.base}`,
+  };
+  return entry.message ?? `${word[entry.state] ?? entry.state}${place}`;
+}
+
+async function tell(context: Context, session: Session, entry: QueueEntry): Promise<void> {
+  const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
+  if (entry.state === 'landed') {
+    const note = entry.message === null ? '' : ` ${entry.message}`;
+    void vscode.window.showInformationMessage(
+      `"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`,
+    );
+    return;
+  }
+  if (entry.state === 'cancelled') {
+    void vscode.window.showInformationMessage(`"${session.title}" was taken out of the queue.`);
+    return;
+  }
+  const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
+  const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
+  const chosen = await vscode.window.showWarningMessage(what, 'Open Terminal', 'Open Changes');
+  if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
+  if (chosen === 'Open Changes') await vscode.commands.executeCommand('fairlead.openChanges', session.id);
+}

@@ -1,0 +1,220 @@
+import * as vscode from 'vscode';
+import { PERMISSION_MODES } from '../../sidecar/protocol/modes.ts';
+import type { PermissionMode } from '../../sidecar/protocol/session.ts';
+import type { ResultOf } from '../connection/wire.ts';
+import type { Context } from '../context.ts';
+import { withProgress } from '../progress.ts';
+
+type Found = ResultOf<'FindRepository'>;
+
+/** How a session is to be started. Undefined is the person's default. */
+interface Plan {
+  folder: string;
+  prompt: string;
+  base?: string;
+  model?: string;
+  mode?: PermissionMode;
+  attempts: number;
+  bringChanges: boolean;
+}
+
+const EDITOR_BUTTON: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon('edit'),
+  tooltip: 'Write a long prompt in an editor',
+};
+
+/** Asks for a prompt and starts a session with it. */
+export async function newSession(context: Context): Promise<void> {
+  const folder = await chooseFolder(context);
+  if (folder === undefined) return;
+  const prompt = await askPrompt();
+  if (prompt === undefined) return;
+  if (prompt === EDITOR_BUTTON) return openPromptEditor();
+  await startSession(context, folder, prompt as string);
+}
+
+/** Starts a session with the text of the editor that has the focus. */
+export async function newSessionFromEditor(context: Context): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const prompt = editor?.document.getText().trim() ?? '';
+  if (prompt === '') {
+    await vscode.window.showInformationMessage('Write the prompt first, then start the session with it.');
+    return;
+  }
+  const folder = await chooseFolder(context);
+  if (folder === undefined || !(await startSession(context, folder, prompt))) return;
+  if (editor?.document.isUntitled !== true || vscode.window.activeTextEditor !== editor) return;
+  // The prompt is in the session by now; closing must not ask whether to save it.
+  await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+}
+
+async function chooseFolder(context: Context): Promise<string | undefined> {
+  await context.connection.start();
+  await context.repositories.findAgain();
+  const folder = await context.repositories.choose('The repository of the new session');
+  if (folder === undefined && context.repositories.all.length === 0) {
+    const opened = await vscode.window.showWarningMessage(
+      'A session needs a git repository: open a folder of one first.',
+      'Open Folder…',
+    );
+    if (opened !== undefined) await vscode.commands.executeCommand('vscode.openFolder');
+  }
+  return folder;
+}
+
+function askPrompt(): Promise<string | vscode.QuickInputButton | undefined> {
+  const box = vscode.window.createInputBox();
+  box.title = 'New Session';
+  box.placeholder = 'What shall the agent do?';
+  box.prompt = 'Enter goes on; a long prompt is written in an editor.';
+  box.buttons = [EDITOR_BUTTON];
+  box.ignoreFocusOut = true;
+  return new Promise((resolve) => {
+    const answer = (value: string | vscode.QuickInputButton | undefined) => {
+      resolve(value);
+      box.dispose();
+    };
+    box.onDidAccept(() => {
+      if (box.value.trim() !== '') return answer(box.value.trim());
+      box.validationMessage = 'Say what the agent shall do.';
+      return undefined;
+    });
+    box.onDidChangeValue(() => {
+      box.validationMessage = undefined;
+    });
+    box.onDidTriggerButton((button) => answer(button));
+    box.onDidHide(() => answer(undefined));
+    box.show();
+  });
+}
+
+async function openPromptEditor(): Promise<void> {
+  const taken = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.path));
+  let name = 'Prompt.md';
+  for (let n = 2; taken.has(name); n += 1) name = `Prompt ${n}.md`;
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(`untitled:${name}`));
+  await vscode.window.showTextDocument(document, { preview: false });
+}
+
+/** True when the session was started. */
+async function startSession(context: Context, folder: string, prompt: string): Promise<boolean> {
+  const found = await context.connection.request('FindRepository', { folder });
+  const plan = await review(found, { folder, prompt, attempts: 1, bringChanges: false });
+  if (plan === undefined) return false;
+  const made = await withProgress('Starting the session', (options) =>
+    context.connection.request('NewSession', { ...plan, start: true }, options),
+  );
+  for (const session of made.attempts)
+    if (context.fleet.get(session.id) === undefined) await context.fleet.load();
+  if (vscode.workspace.getConfiguration('fairlead').get<boolean>('openTerminalOnStart', true)) {
+    const session = context.fleet.get(made.session.id) ?? made.session;
+    if (session.state !== 'needs-you') context.terminals.show(session, 'agent', true);
+  }
+  const notes = [...made.notes];
+  if (made.leftBehind > 0) {
+    notes.push(
+      made.leftBehind === 1
+        ? 'One uncommitted change stays in your checkout.'
+        : `${made.leftBehind} uncommitted changes stay in your checkout.`,
+    );
+  }
+  if (notes.length > 0) void vscode.window.showInformationMessage(notes.join(' '));
+  return true;
+}
+
+type Choice = vscode.QuickPickItem & { change?: (plan: Plan) => Promise<void> };
+
+/** Shows how the session will be started; Enter starts it, every line can be changed before. */
+async function review(found: Found, plan: Plan): Promise<Plan | undefined> {
+  for (;;) {
+    const chosen = await vscode.window.showQuickPick(choices(found, plan), {
+      title: 'New Session',
+      placeHolder: oneLine(plan.prompt),
+      ignoreFocusOut: true,
+    });
+    if (chosen === undefined) return undefined;
+    if (chosen.change === undefined) return plan;
+    await chosen.change(plan);
+  }
+}
+
+function choices(found: Found, plan: Plan): Choice[] {
+  const list: Choice[] = [
+    { label: '$(play) Start', description: 'Enter' },
+    { label: 'How it starts', kind: vscode.QuickPickItemKind.Separator },
+    {
+      label: '$(git-branch) Base',
+      description: plan.base ?? found.branch ?? 'the branch that is checked out',
+      change: async (each) => pickBase(found, each),
+    },
+    { label: '$(symbol-misc) Model', description: plan.model ?? 'default', change: pickModel },
+    { label: '$(shield) Permission mode', description: plan.mode ?? 'default', change: pickMode },
+    {
+      label: '$(versions) Attempts',
+      description: plan.attempts === 1 ? 'one' : `${plan.attempts} side by side`,
+      change: pickAttempts,
+    },
+  ];
+  const count = found.uncommitted.length;
+  if (count > 0) {
+    const files = count === 1 ? '1 uncommitted file' : `${count} uncommitted files`;
+    list.push({
+      label: `$(${plan.bringChanges ? 'check' : 'circle-slash'}) Uncommitted changes`,
+      description: plan.bringChanges ? `${files}: copied into the worktree` : `${files}: stay behind`,
+      detail: `      ${found.uncommitted.slice(0, 4).join(', ')}${count > 4 ? ', …' : ''}`,
+      change: async (each) => {
+        each.bringChanges = !each.bringChanges;
+      },
+    });
+  }
+  return list;
+}
+
+async function pickBase(found: Found, plan: Plan): Promise<void> {
+  const picked = await vscode.window.showQuickPick(
+    found.branches.map((branch) => ({
+      label: branch,
+      description: branch === found.branch ? 'checked out' : '',
+    })),
+    { title: 'Base: where the session starts and lands', placeHolder: plan.base ?? found.branch ?? '' },
+  );
+  if (picked !== undefined) plan.base = picked.label;
+}
+
+async function pickModel(plan: Plan): Promise<void> {
+  const known = ['default', 'opus', 'sonnet', 'haiku'];
+  const other = 'Another…';
+  const picked = await vscode.window.showQuickPick([...known, other], { title: 'Model of the agent' });
+  if (picked === undefined) return;
+  const model =
+    picked === other
+      ? await vscode.window.showInputBox({ title: 'Model', prompt: 'A name that the agent knows' })
+      : picked;
+  if (model === 'default') delete plan.model;
+  else if (model !== undefined && model.trim() !== '') plan.model = model.trim();
+}
+
+async function pickMode(plan: Plan): Promise<void> {
+  const picked = await vscode.window.showQuickPick(
+    [
+      { label: 'default', description: 'as the repository or your settings say', mode: undefined },
+      ...PERMISSION_MODES.map(({ mode, meaning }) => ({ label: mode, description: meaning, mode })),
+    ],
+    { title: 'Permission mode of the agent' },
+  );
+  if (picked === undefined) return;
+  if (picked.mode === undefined) delete plan.mode;
+  else plan.mode = picked.mode;
+}
+
+async function pickAttempts(plan: Plan): Promise<void> {
+  const picked = await vscode.window.showQuickPick(['1', '2', '3', '4', '5', '6', '8'], {
+    title: 'Attempts: sessions that try it side by side, each on its own branch',
+  });
+  if (picked !== undefined) plan.attempts = Number(picked);
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= 90 ? line : `${line.slice(0, 89)}…`;
+}

@@ -1,0 +1,195 @@
+import { hostname } from 'node:os';
+import * as vscode from 'vscode';
+import type { SidecarInfo } from '../../sidecar/protocol/protocol.ts';
+import { ExtensionError, failureOf } from '../failure.ts';
+import type { RequestOptions, SidecarClient } from './client.ts';
+import { SidecarProgram } from './program.ts';
+import type { Failure, NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
+
+export type ConnectionState =
+  | { kind: 'off' }
+  | { kind: 'connecting' }
+  | { kind: 'ready'; info: SidecarInfo }
+  | { kind: 'lost' }
+  | { kind: 'failed'; failure: Failure };
+
+type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void> };
+
+/** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
+const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
+
+/**
+ * The window's connection to the sidecar. Made on first need and again when it is lost; requests wait for it. Who
+ * listens hears of every new connection as of a change of state.
+ */
+export class Connection implements vscode.Disposable {
+  readonly #program: SidecarProgram;
+  readonly #output: vscode.LogOutputChannel;
+  readonly #version: string;
+  readonly #build: string;
+  readonly #stateChanged = new vscode.EventEmitter<ConnectionState>();
+  readonly onDidChangeState = this.#stateChanged.event;
+  readonly #listeners: Listeners = {};
+  #state: ConnectionState = { kind: 'off' };
+  #client: SidecarClient | undefined;
+  #starting: Promise<SidecarClient> | undefined;
+  #ready = Promise.withResolvers<void>();
+  #replaceTried = false;
+  #disposed = false;
+
+  constructor(context: vscode.ExtensionContext, output: vscode.LogOutputChannel) {
+    this.#output = output;
+    this.#version = String(context.extension.packageJSON.version);
+    this.#build = BUILD_ID;
+    // Sockets are those of one home on one machine; a profile that roams must not name another's.
+    const key = `socket:${hostname()}:${process.env.FAIRLEAD_HOME ?? ''}`;
+    this.#program = new SidecarProgram({
+      bundles: context.asAbsolutePath('dist'),
+      nodePath: () => vscode.workspace.getConfiguration('fairlead').get<string>('nodePath', '').trim(),
+      environment: process.env,
+      remembered: () => context.globalState.get<string>(key),
+      remember: (socket) => void context.globalState.update(key, socket),
+      log: (line) => output.info(line),
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /**
+   * Asks the sidecar, which is started when it does not run.
+   * @throws ExtensionError as it answers; why it could not be started
+   */
+  async request<Name extends RequestName>(
+    name: Name,
+    params: ParamsOf<Name>,
+    options: RequestOptions = {},
+  ): Promise<ResultOf<Name>> {
+    const client = await this.start();
+    await this.#ready.promise;
+    return client.request(name, params, options);
+  }
+
+  /** Survives every reconnection. */
+  on<Name extends NotificationName>(name: Name, listener: (news: NewsOf<Name>) => void): vscode.Disposable {
+    const known: Set<(news: NewsOf<Name>) => void> = this.#listeners[name] ?? new Set();
+    // The type of the map ties the name to its listeners; a mapped type cannot be written through a generic key.
+    (this.#listeners as Record<string, typeof known>)[name] = known;
+    known.add(listener);
+    return new vscode.Disposable(() => known.delete(listener));
+  }
+
+  /** Connects when that has not been done; after a failure, again. */
+  start(): Promise<SidecarClient> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined;
+      this.#setState({ kind: 'failed', failure: failureOf(error) });
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  /** Ends the sidecar, which leaves its agents running, and starts the one of this extension. */
+  async restart(): Promise<void> {
+    await this.request('StopSidecar', { terminals: false }).catch((error: unknown) => {
+      // Ending is what was asked for: a connection that went first is no failure.
+      if (failureOf(error).code !== 'daemon.lost') this.#output.warn(failureOf(error).message);
+    });
+    await this.#drop();
+    await this.start();
+  }
+
+  async #start(): Promise<SidecarClient> {
+    if (this.#disposed) throw new ExtensionError('cancelled', 'The window is closing.');
+    this.#setState({ kind: 'connecting' });
+    const { SidecarClient } = await import('./client.ts');
+    const client = new SidecarClient({
+      connect: () => this.#program.connect(),
+      output: this.#output,
+      info: { name: 'vscode', version: this.#version, build: this.#build },
+      environment: environmentOf(process.env),
+      onReady: (info) => this.#onReady(info),
+      onLost: () => this.#onLost(),
+      ask,
+    });
+    this.#client = client;
+    this.#listenTo(client);
+    await client.start();
+    return client;
+  }
+
+  #listenTo(client: SidecarClient): void {
+    const pass = <Name extends NotificationName>(name: Name) =>
+      client.on(name, (news) => {
+        for (const listener of this.#listeners[name] ?? []) listener(news);
+      });
+    pass('SessionChanged');
+    pass('EntryChanged');
+    pass('EventHappened');
+  }
+
+  #onReady(info: SidecarInfo): void {
+    this.#output.info(`Connected to the sidecar ${info.version} (${info.build}), pid ${info.pid}.`);
+    this.#ready.resolve();
+    this.#setState({ kind: 'ready', info });
+    if (info.build !== this.#build && !this.#replaceTried) {
+      this.#replaceTried = true;
+      // `fairlead up` knows which of two builds is to give way, and that a busy one is left alone.
+      this.#program.start().then(
+        (socket) => socket.destroy(),
+        (error: unknown) => this.#output.warn(failureOf(error).message),
+      );
+    }
+  }
+
+  #onLost(): void {
+    this.#ready = Promise.withResolvers();
+    if (!this.#disposed) this.#setState({ kind: 'lost' });
+  }
+
+  async #drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#starting = undefined;
+    this.#ready = Promise.withResolvers();
+    await client?.stop();
+  }
+
+  #setState(state: ConnectionState): void {
+    this.#state = state;
+    this.#stateChanged.fire(state);
+  }
+
+  /** Says goodbye; the sidecar and every agent go on. */
+  async close(): Promise<void> {
+    this.#disposed = true;
+    this.#program.dispose();
+    await this.#drop();
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.#stateChanged.dispose();
+  }
+}
+
+function environmentOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && !EDITOR.test(name)) kept[name] = value;
+  }
+  return kept;
+}
+
+async function ask(question: string, secret: boolean): Promise<string | undefined> {
+  return vscode.window.showInputBox({
+    title: 'Fairlead',
+    prompt: question,
+    password: secret,
+    ignoreFocusOut: true,
+  });
+}
+
+declare const __FAIRLEAD_BUILD__: string;
+const BUILD_ID = __FAIRLEAD_BUILD__;

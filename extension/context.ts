@@ -1,0 +1,40 @@
+import * as vscode from 'vscode';
+import { Connection } from './connection/connection.ts';
+import { Fleet } from './fleet/fleet.ts';
+import { Contents } from './lanes/contents.ts';
+import { Repositories } from './repositories.ts';
+import { SessionTerminals } from './terminals/session-terminals.ts';
+import { TextDocuments } from './text-documents.ts';
+
+/** What every part of the extension works with, for as long as the window lives. */
+export class Context implements vscode.Disposable {
+  readonly extension: vscode.ExtensionContext;
+  readonly output: vscode.LogOutputChannel;
+  readonly connection: Connection;
+  readonly fleet: Fleet;
+  readonly repositories: Repositories;
+  readonly terminals: SessionTerminals;
+  readonly contents: Contents;
+  readonly documents: TextDocuments;
+
+  constructor(extension: vscode.ExtensionContext) {
+    this.extension = extension;
+    this.output = vscode.window.createOutputChannel('Fairlead', { log: true });
+    this.connection = new Connection(extension, this.output);
+    this.fleet = new Fleet(this.connection);
+    this.repositories = new Repositories(this.connection);
+    this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
+    this.contents = new Contents(this.connection);
+    this.documents = new TextDocuments();
+  }
+
+  dispose(): void {
+    this.documents.dispose();
+    this.contents.dispose();
+    this.terminals.dispose();
+    this.repositories.dispose();
+    this.fleet.dispose();
+    this.connection.dispose();
+    this.output.dispose();
+  }
+}

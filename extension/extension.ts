@@ -1,0 +1,64 @@
+import * as vscode from 'vscode';
+import { giveAnswer } from './actions/answer.ts';
+import { COMMANDS, registerCommands } from './commands.ts';
+import { Context } from './context.ts';
+import { failureOf, isCancelled } from './failure.ts';
+import { FleetStatus } from './fleet/fleet-status.ts';
+import { FleetPanel } from './fleet/fleet-view.ts';
+import { Needs } from './fleet/needs.ts';
+
+let context: Context | undefined;
+
+/** Builds the parts and joins them. The sidecar is asked once a view is there, and never waited for. */
+export function activate(extension: vscode.ExtensionContext): void {
+  const made = new Context(extension);
+  context = made;
+  const present = (error: unknown) => presentFailure(made, error);
+  const run = (work: Promise<unknown>) => void work.catch(present);
+  extension.subscriptions.push(
+    ...registerCommands(made, present),
+    new FleetPanel(made),
+    new FleetStatus(made.fleet, made.connection),
+    new Needs(made.fleet, {
+      isOnScreen: (session) => made.terminals.isOnScreen(session),
+      isOfWindow: (repo) => made.repositories.all.includes(repo),
+      answer(session, answer) {
+        const asked = made.fleet.get(session);
+        if (asked === undefined) return;
+        run(
+          answer === undefined
+            ? COMMANDS['fairlead.answer'].run(made, asked)
+            : giveAnswer(made, asked, answer),
+        );
+      },
+      open(session) {
+        const shown = made.fleet.get(session);
+        if (shown !== undefined) made.terminals.show(shown, 'agent');
+      },
+      land(session) {
+        const landing = made.fleet.get(session);
+        if (landing !== undefined) run(COMMANDS['fairlead.land'].run(made, landing));
+      },
+    }),
+    made,
+  );
+  // VS Code shows nothing of what is thrown here.
+  made.connection.start().catch((error: unknown) => made.output.error(failureOf(error).message));
+}
+
+/** The sidecar and every agent go on. */
+export async function deactivate(): Promise<void> {
+  await context?.connection.close();
+}
+
+/** What went wrong, with what to do next. */
+function presentFailure(made: Context, error: unknown): void {
+  if (isCancelled(error)) return;
+  const { code, message, hint, data } = failureOf(error);
+  made.output.error(`${code}: ${message}`);
+  const paths = Array.isArray(data) ? data.filter((each) => typeof each === 'string').slice(0, 8) : [];
+  const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
+  void vscode.window.showErrorMessage(text, 'Show Log').then((chosen) => {
+    if (chosen !== undefined) made.output.show();
+  });
+}

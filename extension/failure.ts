@@ -1,0 +1,37 @@
+import type { Failure } from './connection/wire.ts';
+
+/** An error with a code, a sentence and a hint, as the sidecar and this extension throw them. */
+export class ExtensionError extends Error implements Failure {
+  override readonly name = 'FairleadError';
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly data: unknown;
+
+  constructor(code: string, message: string, detail: { hint?: string | undefined; data?: unknown } = {}) {
+    super(message);
+    this.code = code;
+    this.hint = detail.hint;
+    this.data = detail.data;
+  }
+}
+
+/** What anything that was thrown tells a person. */
+export function failureOf(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  return {
+    code: 'internal',
+    message: error instanceof Error ? error.message : String(error),
+    hint: undefined,
+    data: undefined,
+  };
+}
+
+/** By its shape: the bundle of the client library has the class of its own. */
+function isFailure(error: unknown): error is ExtensionError {
+  return error instanceof Error && error.name === 'FairleadError' && 'code' in error;
+}
+
+export function isCancelled(error: unknown): boolean {
+  const name = error instanceof Error ? error.name : '';
+  return failureOf(error).code === 'cancelled' || name === 'Canceled' || name === 'CancellationError';
+}

@@ -1,0 +1,198 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import { SESSION_SCHEME } from './decorations.ts';
+import type { Fleet, FleetChange } from './fleet.ts';
+import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
+
+/** A row: a session, or a repository with its sessions. Compared by `id`. */
+export type FleetNode =
+  | { kind: 'session'; id: string }
+  | { kind: 'repository'; id: string; repo: string; isOfWindow: boolean };
+
+/** Between two times at which ages are drawn anew, in milliseconds. */
+const AGES_MS = 30_000;
+
+/**
+ * The fleet as a tree: the sessions of this window's repositories first, those of others folded below. Sessions of
+ * one family hang on its first one. A change of one session draws one row, unless the order changes.
+ */
+export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Disposable {
+  readonly #fleet: Fleet;
+  readonly #ownRepositories: () => readonly string[];
+  readonly #changed = new vscode.EventEmitter<FleetNode | undefined>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly #disposables: vscode.Disposable[];
+  /** Rows that were handed out, so that a fire names the very object. */
+  readonly #nodes = new Map<string, FleetNode>();
+  /** What was last drawn, as text: whether a change moves anything. */
+  #shape = '';
+
+  constructor(fleet: Fleet, ownRepositories: () => readonly string[]) {
+    this.#fleet = fleet;
+    this.#ownRepositories = ownRepositories;
+    const ages = setInterval(() => this.refresh(), AGES_MS);
+    this.#disposables = [
+      this.#changed,
+      fleet.onDidChange((change) => this.#onChange(change)),
+      new vscode.Disposable(() => clearInterval(ages)),
+    ];
+  }
+
+  refresh(): void {
+    this.#changed.fire(undefined);
+  }
+
+  getChildren(node?: FleetNode): FleetNode[] {
+    if (node === undefined) {
+      this.#shape = this.#shapeNow();
+      return this.#roots();
+    }
+    if (node.kind === 'repository') return this.#heads(node.repo).map(({ id }) => this.#session(id));
+    return this.#fleet.membersOf(node.id).map(({ id }) => this.#session(id));
+  }
+
+  getParent(node: FleetNode): FleetNode | undefined {
+    if (node.kind === 'repository') return undefined;
+    const session = this.#fleet.get(node.id);
+    if (session === undefined) return undefined;
+    if (session.family !== session.id && this.#fleet.get(session.family) !== undefined) {
+      return this.#session(session.family);
+    }
+    return this.#isFlat(session.repo) ? undefined : this.#repository(session.repo);
+  }
+
+  getTreeItem(node: FleetNode): vscode.TreeItem {
+    return node.kind === 'repository' ? this.#repositoryItem(node) : this.#sessionItem(node.id);
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, node: FleetNode): vscode.TreeItem {
+    const session = node.kind === 'session' ? this.#fleet.get(node.id) : undefined;
+    if (session !== undefined) item.tooltip = tooltipOf(session, Date.now());
+    return item;
+  }
+
+  /** The row of a session, for `reveal`. */
+  nodeOf(id: string): FleetNode {
+    return this.#session(id);
+  }
+
+  #onChange(change: FleetChange): void {
+    if (change.kind === 'session' && this.#shapeNow() === this.#shape) {
+      this.#changed.fire(this.#session(change.session.id));
+    } else {
+      this.#changed.fire(undefined);
+    }
+  }
+
+  #roots(): FleetNode[] {
+    const own = this.#ownRepositories();
+    const repos = [...new Set(this.#fleet.sessions.map(({ repo }) => repo))];
+    const flat = repos.filter((repo) => this.#isFlat(repo));
+    const ofWindow = repos.filter((repo) => own.includes(repo) && !flat.includes(repo));
+    const others = repos.filter((repo) => !own.includes(repo));
+    return [
+      ...flat.flatMap((repo) => this.#heads(repo).map(({ id }) => this.#session(id))),
+      ...ofWindow.map((repo) => this.#repository(repo)),
+      ...others.map((repo) => this.#repository(repo)),
+    ];
+  }
+
+  /** The only repository of the window needs no row of its own. */
+  #isFlat(repo: string): boolean {
+    const own = this.#ownRepositories();
+    return own.length === 1 && own[0] === repo;
+  }
+
+  /** One session of each family in a repository, where the most urgent of it stands in the order. */
+  #heads(repo: string): Session[] {
+    const heads = new Map<string, Session>();
+    for (const session of this.#fleet.sessions) {
+      if (session.repo !== repo) continue;
+      const head = this.#fleet.get(session.family) ?? session;
+      if (!heads.has(session.family)) heads.set(session.family, head);
+    }
+    return [...heads.values()];
+  }
+
+  #shapeNow(): string {
+    return [
+      this.#ownRepositories().join('\n'),
+      ...this.#fleet.sessions.map(({ id, family, repo }) => `${id} ${family} ${repo}`),
+    ].join('\n');
+  }
+
+  #session(id: string): FleetNode {
+    return this.#node(`session:${id}`, () => ({ kind: 'session', id }));
+  }
+
+  #repository(repo: string): FleetNode {
+    const isOfWindow = this.#ownRepositories().includes(repo);
+    return this.#node(`repository:${isOfWindow}:${repo}`, () => ({
+      kind: 'repository',
+      id: repo,
+      repo,
+      isOfWindow,
+    }));
+  }
+
+  #node(key: string, make: () => FleetNode): FleetNode {
+    const known = this.#nodes.get(key) ?? make();
+    this.#nodes.set(key, known);
+    return known;
+  }
+
+  #repositoryItem({ repo, isOfWindow }: FleetNode & { kind: 'repository' }): vscode.TreeItem {
+    const item = new vscode.TreeItem(
+      basename(repo),
+      isOfWindow ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed,
+    );
+    const sessions = this.#fleet.sessions.filter((session) => session.repo === repo);
+    const needing = sessions.filter(({ state }) => state === 'needs-you').length;
+    item.id = `repository:${isOfWindow}:${repo}`;
+    item.iconPath = new vscode.ThemeIcon('repo');
+    item.description =
+      needing > 0
+        ? `${sessions.length} · ${needing} ${needing === 1 ? 'needs' : 'need'} you`
+        : `${sessions.length}`;
+    item.tooltip = repo;
+    item.contextValue = 'repository';
+    return item;
+  }
+
+  #sessionItem(id: string): vscode.TreeItem {
+    const session = this.#fleet.get(id);
+    // It was archived between the asking for rows and the asking for this one.
+    if (session === undefined) return new vscode.TreeItem('');
+    const hasMembers = this.#fleet.membersOf(id).length > 0;
+    const item = new vscode.TreeItem(
+      session.title,
+      hasMembers ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
+    );
+    const now = Date.now();
+    item.id = `session:${id}`;
+    item.description = descriptionOf(session, now);
+    item.iconPath = iconOf(session);
+    item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });
+    item.contextValue = contextOf(session);
+    item.accessibilityInformation = { label: spokenOf(session, now) };
+    item.command = {
+      command: 'fairlead.openTerminal',
+      title: 'Open Terminal',
+      arguments: [this.#session(id)],
+    };
+    return item;
+  }
+
+  dispose(): void {
+    for (const each of this.#disposables) each.dispose();
+  }
+}
+
+/** What menus match with `viewItem =~`. */
+function contextOf(session: Session): string {
+  const marks = ['session', session.state, `life-${session.facts.life}`];
+  if (session.reason !== null) marks.push(`asks-${session.reason.kind}`);
+  if (session.queue !== null) marks.push('in-queue');
+  return `${marks.join(' ')} `;
+}

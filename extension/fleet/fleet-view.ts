@@ -1,0 +1,75 @@
+import * as vscode from 'vscode';
+import type { Context } from '../context.ts';
+import { SessionDecorations } from './decorations.ts';
+import { type FleetNode, FleetTree } from './fleet-tree.ts';
+
+/** What an empty view says, as `viewsWelcome` matches it. */
+type Emptiness = 'connecting' | 'failed' | 'no-repository' | 'no-claude' | 'no-session';
+
+/** The Fairlead view: the tree, its badge, and what is said while it is empty. */
+export class FleetPanel implements vscode.Disposable {
+  readonly #context: Context;
+  readonly #tree: FleetTree;
+  readonly #view: vscode.TreeView<FleetNode>;
+  readonly #disposables: vscode.Disposable[];
+  #claudeIsMissing = false;
+  #asked = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+    const { fleet, connection, repositories } = context;
+    this.#tree = new FleetTree(fleet, () => repositories.all);
+    this.#view = vscode.window.createTreeView('fairlead.fleet', {
+      treeDataProvider: this.#tree,
+      showCollapseAll: false,
+    });
+    this.#disposables = [
+      this.#view,
+      this.#tree,
+      new SessionDecorations(fleet),
+      fleet.onDidChange(() => this.#draw()),
+      connection.onDidChangeState(() => this.#draw()),
+      repositories.onDidChange(() => {
+        this.#tree.refresh();
+        this.#draw();
+      }),
+      this.#view.onDidChangeVisibility(() => this.#draw()),
+    ];
+    this.#draw();
+  }
+
+  #draw(): void {
+    const needing = this.#context.fleet.sessions.filter(({ state }) => state === 'needs-you').length;
+    this.#view.badge =
+      needing === 0
+        ? undefined
+        : { value: needing, tooltip: `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you` };
+    const emptiness = this.#emptiness();
+    void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
+    const { state } = this.#context.connection;
+    // An empty text is no message.
+    this.#view.message = state.kind === 'lost' ? 'The connection to the sidecar is being made again…' : '';
+  }
+
+  #emptiness(): Emptiness {
+    const { connection, fleet, repositories } = this.#context;
+    if (connection.state.kind === 'failed') return 'failed';
+    if (!fleet.isLoaded || !repositories.isKnown) return 'connecting';
+    if (repositories.all.length === 0) return 'no-repository';
+    void this.#askForClaude();
+    return this.#claudeIsMissing ? 'no-claude' : 'no-session';
+  }
+
+  /** Once, and only where nothing was ever started: whoever has sessions has an agent. */
+  async #askForClaude(): Promise<void> {
+    if (this.#asked || this.#context.fleet.sessions.length > 0) return;
+    this.#asked = true;
+    const findings = await this.#context.connection.request('Doctor', { folder: null }).catch(() => []);
+    this.#claudeIsMissing = findings.some(({ check, state }) => check === 'claude' && state === 'problem');
+    if (this.#claudeIsMissing) this.#draw();
+  }
+
+  dispose(): void {
+    for (const each of this.#disposables) each.dispose();
+  }
+}

@@ -1,0 +1,102 @@
+import * as vscode from 'vscode';
+import { fleetOrder } from '../../sidecar/protocol/fleet-order.ts';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import type { Connection } from '../connection/connection.ts';
+
+/** What became known: of one session, or of so much that everything is to be drawn anew. */
+export type FleetChange =
+  | { kind: 'all' }
+  | { kind: 'session'; session: Session; before: Session | undefined };
+
+/**
+ * The sessions as the sidecar last told of them. Asked for at each new connection, then followed; what is archived is
+ * left out.
+ */
+export class Fleet implements vscode.Disposable {
+  readonly #connection: Connection;
+  readonly #changed = new vscode.EventEmitter<FleetChange>();
+  readonly onDidChange = this.#changed.event;
+  readonly #sessions = new Map<string, Session>();
+  readonly #disposables: vscode.Disposable[];
+  #ordered: Session[] | undefined;
+  #members: Map<string, Session[]> | undefined;
+  #loaded = false;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#disposables = [
+      this.#changed,
+      connection.onDidChangeState(({ kind }) => {
+        if (kind === 'ready') void this.load();
+      }),
+      connection.on('SessionChanged', (session) => this.#take(session)),
+    ];
+  }
+
+  /** Whether the sidecar has told once what there is. */
+  get isLoaded(): boolean {
+    return this.#loaded;
+  }
+
+  get(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** In the order of what needs the person. */
+  get sessions(): readonly Session[] {
+    this.#ordered ??= [...this.#sessions.values()].sort(fleetOrder);
+    return this.#ordered;
+  }
+
+  /** The sessions of one family but its first, in the same order. */
+  membersOf(family: string): readonly Session[] {
+    if (!this.#sessions.has(family)) return [];
+    this.#members ??= Map.groupBy(
+      this.sessions.filter((session) => session.id !== session.family),
+      (session) => session.family,
+    );
+    return this.#members.get(family) ?? [];
+  }
+
+  /** The session whose worktree holds `path`. */
+  at(path: string): Session | undefined {
+    return [...this.#sessions.values()].find(
+      ({ worktree }) => path === worktree || path.startsWith(`${worktree}/`),
+    );
+  }
+
+  /** Reads everything anew. */
+  async load(): Promise<void> {
+    // Followed first: what changes while the list travels comes after it.
+    const following = this.#connection.request('FollowEvents', { after: Number.MAX_SAFE_INTEGER });
+    const [sessions] = await Promise.all([this.#connection.request('ListSessions', {}), following]).catch(
+      () => [undefined] as const,
+    );
+    // The connection went meanwhile; the next one loads again.
+    if (sessions === undefined) return;
+    this.#sessions.clear();
+    for (const session of sessions) this.#sessions.set(session.id, session);
+    this.#loaded = true;
+    this.#fire({ kind: 'all' });
+  }
+
+  #take(session: Session): void {
+    const before = this.#sessions.get(session.id);
+    if (session.state === 'archived') {
+      if (this.#sessions.delete(session.id)) this.#fire({ kind: 'all' });
+      return;
+    }
+    this.#sessions.set(session.id, session);
+    this.#fire({ kind: 'session', session, before });
+  }
+
+  #fire(change: FleetChange): void {
+    this.#ordered = undefined;
+    this.#members = undefined;
+    this.#changed.fire(change);
+  }
+
+  dispose(): void {
+    for (const each of this.#disposables) each.dispose();
+  }
+}

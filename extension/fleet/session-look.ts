@@ -1,0 +1,87 @@
+import * as vscode from 'vscode';
+import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
+import { age, dollars, stateWords } from '../../sidecar/protocol/wording.ts';
+
+/** How a state looks: a codicon, and a theme colour where the state stands out. */
+const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
+  'needs-you': { icon: 'bell-dot', color: 'fairlead.needsYouForeground' },
+  working: { icon: 'loading~spin', color: 'fairlead.workingForeground' },
+  starting: { icon: 'loading~spin', color: 'fairlead.workingForeground' },
+  resolving: { icon: 'git-merge', color: 'fairlead.workingForeground' },
+  finished: { icon: 'check', color: 'fairlead.finishedForeground' },
+  idle: { icon: 'circle-large-outline' },
+  ready: { icon: 'thumbsup', color: 'fairlead.finishedForeground' },
+  'in-review': { icon: 'git-pull-request', color: 'fairlead.queuedForeground' },
+  queued: { icon: 'list-ordered', color: 'fairlead.queuedForeground' },
+  landing: { icon: 'sync~spin', color: 'fairlead.queuedForeground' },
+  landed: { icon: 'git-merge', color: 'fairlead.landedForeground' },
+  sleeping: { icon: 'moon' },
+  paused: { icon: 'debug-pause' },
+  archived: { icon: 'archive' },
+};
+
+export function iconOf(session: Session): vscode.ThemeIcon {
+  const { icon, color } = LOOK[session.state];
+  return new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
+}
+
+/** The colour of a session that is to be seen among many; none for the others. */
+export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
+  if (session.state === 'needs-you') return new vscode.ThemeColor('fairlead.needsYouForeground');
+  return undefined;
+}
+
+/** What follows the title in the tree: what is asked, or branch, age and cost. */
+export function descriptionOf(session: Session, now: number): string {
+  const parts = [session.branch, age(session.since, now), costOf(session)];
+  if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+export function costOf({ cost }: Session): string {
+  if (cost.usd === 0 && cost.unpriced === 0) return '';
+  return `${dollars(cost.ownUsd)}${cost.unpriced > 0 ? '+?' : ''}`;
+}
+
+/** Everything of a session at a glance. What an agent or a repository wrote is shown as text, never as Markdown. */
+export function tooltipOf(session: Session, now: number): vscode.MarkdownString {
+  const text = new vscode.MarkdownString('', true);
+  text.appendMarkdown('**').appendText(session.title).appendMarkdown('**  \n');
+  text.appendMarkdown(`$(${LOOK[session.state].icon.replace('~spin', '')}) `);
+  text.appendText(`${stateWords(session)}, for ${age(session.since, now)}`);
+  if (session.reason !== null) text.appendMarkdown('\n\n').appendText(session.reason.message);
+  text.appendMarkdown('\n\n---\n\n');
+  const rows: [string, string][] = [
+    ['git-branch', `${session.branch}, from ${session.base}`],
+    ['folder', session.worktree],
+    [
+      'hubot',
+      [session.agent, session.model, session.mode].filter((part) => part !== null).join(', ') || 'agent',
+    ],
+    [
+      'comment-discussion',
+      `${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}, since ${age(session.createdAt, now)}`,
+    ],
+    [
+      'credit-card',
+      `${dollars(session.cost.ownUsd)} own, ${dollars(session.cost.usd)} in all` +
+        (session.cost.unpriced > 0 ? `, ${session.cost.unpriced} requests unpriced` : ''),
+    ],
+  ];
+  for (const [icon, value] of rows)
+    text.appendMarkdown(`$(${icon}) `).appendText(value).appendMarkdown('  \n');
+  return text;
+}
+
+/** What a screen reader says: the state comes in words. */
+export function spokenOf(session: Session, now: number): string {
+  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now)}`;
+}
+
+/** Characters of a reason beside the title, whose whole text the tooltip has. */
+const MAX_REASON = 80;
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= MAX_REASON ? line : `${line.slice(0, MAX_REASON - 1)}…`;
+}

@@ -1,0 +1,39 @@
+import * as vscode from 'vscode';
+import type { Session } from '../../sidecar/protocol/session.ts';
+import type { Connection } from '../connection/connection.ts';
+import { contentsUri } from './contents.ts';
+
+/** More files than the multi-diff editor takes well: it reads all of them at once. */
+const MAX_FILES = 300;
+
+/**
+ * Opens what a session changed since it left its base, uncommitted work included, in the multi-diff editor. True when
+ * there was something.
+ */
+export async function openChanges(
+  connection: Connection,
+  session: Session,
+  token: vscode.CancellationToken | undefined,
+): Promise<boolean> {
+  const { from, to, files } = await connection.request('Changes', { session: session.id }, { token });
+  if (files.length === 0) {
+    await vscode.window.showInformationMessage(
+      `${session.title} has changed nothing since it left ${session.base}.`,
+    );
+    return false;
+  }
+  const shown = files.slice(0, MAX_FILES);
+  const resources = shown.map(({ path, oldPath, status }) => {
+    const right = status === 'deleted' ? undefined : contentsUri(session.id, path, to);
+    const left = status === 'added' ? undefined : contentsUri(session.id, oldPath ?? path, from);
+    return [contentsUri(session.id, path, to), left, right];
+  });
+  const count = files.length === 1 ? '1 file' : `${files.length} files`;
+  await vscode.commands.executeCommand('vscode.changes', `${session.title} (${count})`, resources);
+  if (files.length > MAX_FILES) {
+    await vscode.window.showInformationMessage(
+      `The first ${MAX_FILES} of ${files.length} changed files are shown.`,
+    );
+  }
+  return true;
+}

@@ -1,0 +1,86 @@
+import { dirname } from 'node:path';
+import * as vscode from 'vscode';
+import type { Connection } from './connection/connection.ts';
+
+/**
+ * The repositories of this window's folders, by the absolute path of their main checkout, as the sidecar finds them.
+ * Known once the sidecar was asked; asked again when the folders change.
+ */
+export class Repositories implements vscode.Disposable {
+  readonly #connection: Connection;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.#changed.event;
+  readonly #byFolder = new Map<string, string | null>();
+  readonly #disposables: vscode.Disposable[];
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#disposables = [
+      this.#changed,
+      vscode.workspace.onDidChangeWorkspaceFolders(() => void this.find()),
+      connection.onDidChangeState(({ kind }) => {
+        if (kind === 'ready') void this.find();
+      }),
+    ];
+  }
+
+  /** Main checkouts, in the order of the folders. */
+  get all(): readonly string[] {
+    const found = folders().map((folder) => this.#byFolder.get(folder));
+    return [...new Set(found.filter((repo) => repo !== undefined && repo !== null))];
+  }
+
+  /** Whether every folder was asked about. */
+  get isKnown(): boolean {
+    return folders().every((folder) => this.#byFolder.has(folder));
+  }
+
+  async find(): Promise<void> {
+    const unknown = folders().filter((folder) => !this.#byFolder.has(folder));
+    await Promise.all(
+      unknown.map(async (folder) => {
+        const repo = await this.#connection.request('FindRepository', { folder }).catch(() => undefined);
+        if (repo !== undefined) this.#byFolder.set(folder, repo.main);
+      }),
+    );
+    this.#changed.fire();
+  }
+
+  /** Asks again about folders that were in no repository: one may have been made there. */
+  async findAgain(): Promise<void> {
+    for (const [folder, repo] of this.#byFolder) if (repo === null) this.#byFolder.delete(folder);
+    await this.find();
+  }
+
+  /**
+   * The folder in which something is to be started: that of the active editor, else the only one, else the one the
+   * person picks. Undefined when they pick none, or when there is none.
+   */
+  async choose(placeHolder: string): Promise<string | undefined> {
+    const candidates = folders().filter((folder) => typeof this.#byFolder.get(folder) === 'string');
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const activeFolder =
+      active?.scheme === 'file' ? vscode.workspace.getWorkspaceFolder(active)?.uri.fsPath : undefined;
+    if (activeFolder !== undefined && candidates.includes(activeFolder)) return activeFolder;
+    if (candidates.length <= 1) return candidates[0];
+    const picked = await vscode.window.showQuickPick(
+      candidates.map((folder) => ({
+        label: vscode.workspace.getWorkspaceFolder(vscode.Uri.file(folder))?.name ?? folder,
+        description: dirname(folder),
+        folder,
+      })),
+      { title: 'Fairlead', placeHolder },
+    );
+    return picked?.folder;
+  }
+
+  dispose(): void {
+    for (const each of this.#disposables) each.dispose();
+  }
+}
+
+function folders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? [])
+    .filter(({ uri }) => uri.scheme === 'file')
+    .map(({ uri }) => uri.fsPath);
+}

@@ -1,0 +1,176 @@
+import { connect } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
+import * as vscode from 'vscode';
+import { Attachment } from '../../sidecar/protocol/attachment.ts';
+import type { Pane } from '../../sidecar/protocol/protocol.ts';
+import type { Size } from '../../sidecar/protocol/ptywire.ts';
+import { ExtensionError, failureOf } from '../failure.ts';
+import { RendererAcks } from './renderer-acks.ts';
+
+/** Bytes of output that may be on their way to the renderer. */
+const WINDOW = 512 * 1024;
+/** Output is gathered so long before it is written, in milliseconds: fewer and larger writes draw faster. */
+const GATHER_MS = 3;
+/** Waits before a lost stream is opened again, in milliseconds; then the person is asked to. */
+const AGAIN_MS = [100, 500, 2_000];
+
+const RESET = '\u001bc\u001b[3J';
+
+export interface Way {
+  socket: string;
+  ticket: string;
+}
+
+/**
+ * A terminal of a session in the window: the ptyhost's byte stream, drawn by VS Code. It may go and come as it likes;
+ * the program knows nothing of it.
+ */
+export class SessionPty implements vscode.Pseudoterminal {
+  readonly #way: () => Promise<Way>;
+  readonly #pane: Pane;
+  readonly #written = new vscode.EventEmitter<string>();
+  readonly onDidWrite = this.#written.event;
+  readonly #closed = new vscode.EventEmitter<number>();
+  readonly onDidClose = this.#closed.event;
+  readonly #renamed = new vscode.EventEmitter<string>();
+  readonly onDidChangeName = this.#renamed.event;
+  #size: Size | undefined;
+  #attachment: Attachment | undefined;
+  #acks = new RendererAcks(() => {});
+  #decoder = new StringDecoder('utf8');
+  #gathered = '';
+  #gatheredTo = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #losses = 0;
+  /** The program has ended, or could not be reached: a key begins again. */
+  #waitsForKey = false;
+  #isOver = false;
+  #isOpening = false;
+
+  /** `way` makes a new way to the terminal; it starts an agent that sleeps. */
+  constructor(way: () => Promise<Way>, pane: Pane) {
+    this.#way = way;
+    this.#pane = pane;
+  }
+
+  open(size: vscode.TerminalDimensions | undefined): void {
+    this.#size = sizeOf(size);
+    void this.#attach();
+  }
+
+  setDimensions(size: vscode.TerminalDimensions): void {
+    this.#size = sizeOf(size);
+    if (this.#size !== undefined) this.#attachment?.resize(this.#size);
+  }
+
+  handleInput(data: string): void {
+    const keys = this.#acks.input(data);
+    if (keys === '') return;
+    if (this.#waitsForKey) {
+      if (/[\r\n]/.test(keys)) void this.#attach();
+      return;
+    }
+    this.#attachment?.write(keys);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#attachment?.detach();
+  }
+
+  rename(name: string): void {
+    this.#renamed.fire(name);
+  }
+
+  async #attach(): Promise<void> {
+    if (this.#isOpening || this.#isOver) return;
+    this.#isOpening = true;
+    this.#waitsForKey = false;
+    try {
+      const { socket, ticket } = await this.#way();
+      const attachment = await Attachment.open(connect(socket), ticket, {
+        client: 'vscode',
+        window: WINDOW,
+        manualAck: true,
+        ...(this.#size === undefined ? {} : { size: this.#size }),
+      });
+      if (this.#isOver) return attachment.detach();
+      this.#follow(attachment);
+    } catch (error) {
+      this.#say(failureOf(error).message, failureOf(error).hint ?? '');
+    } finally {
+      this.#isOpening = false;
+    }
+  }
+
+  #follow(attachment: Attachment): void {
+    this.#attachment = attachment;
+    this.#acks = new RendererAcks((position) => attachment.processed(position));
+    this.#decoder = new StringDecoder('utf8');
+    attachment.on('snapshot', ({ bytes, position, cols, rows }) => {
+      this.#flush();
+      this.#losses = 0;
+      this.#written.fire(this.#acks.snapshot(RESET + bytes.toString('utf8'), position));
+      const size = this.#size;
+      // The window was resized while the stream was opened.
+      if (size !== undefined && (size.cols !== cols || size.rows !== rows)) attachment.resize(size);
+    });
+    attachment.on('data', (bytes, position) => this.#gather(bytes, position + bytes.length));
+    attachment.on('fault', (error) => this.#note(error.message));
+    attachment.on('exit', ({ exitCode, signal }) => {
+      this.#flush();
+      this.#attachment = undefined;
+      if (this.#pane === 'shell') return this.#closed.fire(exitCode ?? 1);
+      this.#say(
+        signal === null ? `The agent has ended (exit ${exitCode}).` : `The agent was ended (${signal}).`,
+        'Press Enter to start it again with its conversation.',
+      );
+    });
+    attachment.on('lost', (reason) => {
+      this.#flush();
+      this.#attachment = undefined;
+      const wait = AGAIN_MS[this.#losses];
+      this.#losses += 1;
+      if (wait === undefined) this.#say(reason.message, 'Press Enter to try again.');
+      else this.#timer = setTimeout(() => void this.#attach(), wait);
+    });
+  }
+
+  #gather(bytes: Buffer, end: number): void {
+    this.#gathered += this.#decoder.write(bytes);
+    this.#gatheredTo = end;
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#gathered === '') return;
+    const text = this.#gathered;
+    this.#gathered = '';
+    this.#written.fire(this.#acks.output(text, this.#gatheredTo));
+  }
+
+  #note(text: string): void {
+    this.#written.fire(`\r\n\u001b[2m${text}\u001b[0m\r\n`);
+  }
+
+  #say(what: string, next: string): void {
+    this.#waitsForKey = true;
+    this.#written.fire(
+      `\u001b[0m\u001b[?1049l\u001b[?25h\r\n\u001b[1m${what}\u001b[0m\r\n\u001b[2m${next}\u001b[0m\r\n`,
+    );
+  }
+}
+
+/** Undefined for what no terminal has. */
+function sizeOf(size: vscode.TerminalDimensions | undefined): Size | undefined {
+  if (size === undefined || size.columns < 1 || size.rows < 1) return undefined;
+  return { cols: size.columns, rows: size.rows };
+}
+
+/** Why a terminal that was opened for a session cannot be: the session is gone. */
+export function goneSession(): ExtensionError {
+  return new ExtensionError('session.missing', 'This session is gone.', { hint: 'Close this terminal.' });
+}

@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+import { openRepository, readHead } from '../git/repository.ts';
+import { changedPaths, readStatus } from '../git/status.ts';
+import { FairleadError } from '../protocol/errors.ts';
+import type { FindRepository } from '../protocol/protocol.ts';
+import { gitOf, type SessionContext } from './context.ts';
+
+/** Branches that are listed to choose a base from. */
+const MAX_BRANCHES = 200;
+
+type Found = z.input<typeof FindRepository.result>;
+
+/** What can be known of a folder before a session is started in it. Runs nothing of the repository. */
+export async function findRepository(
+  context: SessionContext,
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Found> {
+  try {
+    const repository = await openRepository(folder, gitOf(context, environment, folder));
+    const known = context.table.repositoryWith(repository.commonDir);
+    const main = repository.mainCheckout ?? known?.main ?? repository.topLevel;
+    const here = repository.git.in(repository.topLevel);
+    const [head, branches, status] = await Promise.all([
+      readHead(here),
+      repository.git.lines([
+        'for-each-ref',
+        '--sort=-committerdate',
+        '--format=%(refname:strip=2)',
+        'refs/heads/',
+      ]),
+      readStatus(repository.git.in(main)),
+    ]);
+    const own = new Set(context.table.list({ archived: true }).map(({ branch }) => branch));
+    return {
+      main,
+      branch: head.branch ?? null,
+      branches: branches.filter((branch) => !own.has(branch)).slice(0, MAX_BRANCHES),
+      uncommitted: changedPaths(status),
+      message: null,
+    };
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error;
+    return { main: null, branch: null, branches: [], uncommitted: [], message: error.message };
+  }
+}
