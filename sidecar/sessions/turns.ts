@@ -1,7 +1,7 @@
 import type { HookEvent } from '../agents/claude/hook-event.ts';
+import type { SaidPrompt } from '../agents/claude/said-prompt.ts';
 import type { TurnRecord } from './record.ts';
 import type { SessionTable } from './table.ts';
-import type { SaidPrompt } from './transcript-tail.ts';
 
 /** What new events mean for the turns of a session. Applied in one transaction with keeping the events. */
 export interface TurnChange {

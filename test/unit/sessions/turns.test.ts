@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { HookEvent } from '../../../sidecar/agents/claude/hook-event.ts';
+import type { SaidPrompt } from '../../../sidecar/agents/claude/said-prompt.ts';
 import type { TurnRecord } from '../../../sidecar/sessions/record.ts';
 import { SessionTable } from '../../../sidecar/sessions/table.ts';
-import type { SaidPrompt } from '../../../sidecar/sessions/transcript-tail.ts';
 import { applyToTurns, openMissedTurn } from '../../../sidecar/sessions/turns.ts';
 import { hookEvent } from '../agents/claude/timeline.ts';
 import { SessionHome } from './session-home.ts';
