@@ -243,4 +243,14 @@ export const MIGRATIONS: readonly Migration[] = [
       OR session IN (SELECT session FROM agent_session WHERE id IN (OLD.id, NEW.id));
   END;
   `,
+  `
+  CREATE TABLE turn_message (
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    n INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session, n, event)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -87,9 +87,11 @@ export class FleetView {
   turns(name: string): Turn[] {
     const record = this.#context.table.resolve(name);
     const costs = this.#ledger.turnCosts(record.id).turns;
+    const messages = this.#context.table.turnMessages(record.id);
     return this.#context.table.turns(record.id).map((turn) => ({
       n: turn.n,
       prompt: turn.prompt,
+      messages: messages.filter(({ n }) => n === turn.n).map(({ text, at }) => ({ text, at })),
       answer: turn.answer,
       outcome: turn.outcome,
       startedAt: turn.started_at,

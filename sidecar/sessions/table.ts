@@ -4,7 +4,14 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { Bindings, Row, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { Facts } from '../protocol/session.ts';
-import { AgentSessionRecord, PromptRecord, RepositoryRecord, SessionRecord, TurnRecord } from './record.ts';
+import {
+  AgentSessionRecord,
+  PromptRecord,
+  RepositoryRecord,
+  SessionRecord,
+  TurnMessageRecord,
+  TurnRecord,
+} from './record.ts';
 
 type SessionPatch = Partial<Omit<SessionRecord, 'id'>>;
 
@@ -296,6 +303,18 @@ export class SessionTable {
        ON CONFLICT (session, event) DO NOTHING`,
       turn,
     );
+  }
+
+  /** In the order of turns, then of time. */
+  turnMessages(session: string): TurnMessageRecord[] {
+    return this.#store
+      .all('SELECT * FROM turn_message WHERE session = :session ORDER BY n, at, event', { session })
+      .map((row) => TurnMessageRecord.parse(row));
+  }
+
+  /** Once for each event, however often it comes. */
+  addTurnMessage(message: TurnMessageRecord): void {
+    this.#store.run('INSERT OR IGNORE INTO turn_message VALUES (:session, :n, :event, :text, :at)', message);
   }
 
   closeTurn(

@@ -374,13 +374,17 @@ function conversation(turns: readonly Turn[], output: Output): string {
   return turns
     .map((turn) => {
       const head = output.paint('bold', `── Turn ${turn.n} · ${turn.outcome} · ${dollars(turn.costUsd)}`);
-      const prompt = printable(turn.prompt)
-        .split('\n')
-        .map((line) => `> ${line}`)
-        .join('\n');
-      return [head, prompt, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
+      const said = [turn.prompt, ...turn.messages.map(({ text }) => text)].map(quoted).join('\n>\n');
+      return [head, said, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
     })
     .join('\n\n');
+}
+
+function quoted(text: string): string {
+  return printable(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
 }
 
 async function rename(context: CommandContext, name: string, title: string): Promise<void> {
