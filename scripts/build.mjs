@@ -21,6 +21,7 @@ const pkg = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const ENTRIES = {
   fairlead: 'sidecar/cli/main.ts',
   sidecar: 'sidecar/daemon/main.ts',
+  'scan-worker': 'sidecar/daemon/scan-worker.ts',
   ptyhost: 'sidecar/ptyhost/main.ts',
 };
 

@@ -29,6 +29,11 @@ export class Output {
     if (!this.json) this.#err.write(`${text}\n`);
   }
 
+  /** What the person can do next; not part of what scripts read. */
+  hint(text: string): void {
+    if (!this.json) this.#err.write(`${this.#paint('dim', 'hint:', this.#err)}  ${printable(text)}\n`);
+  }
+
   error(error: FairleadError): void {
     const { code, message, hint, data } = error;
     if (this.json) {
@@ -39,8 +44,7 @@ export class Output {
     }
     this.#err.write(`${this.#paint('red', 'error:', this.#err)} ${printable(message)}\n`);
     for (const path of pathsOf(data)) this.#err.write(`        ${printable(path)}\n`);
-    if (hint !== undefined)
-      this.#err.write(`${this.#paint('dim', 'hint:', this.#err)}  ${printable(hint)}\n`);
+    if (hint !== undefined) this.hint(hint);
   }
 
   /** Text that an agent wrote: unchanged for a pipe, harmless for a terminal. */

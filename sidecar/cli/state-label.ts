@@ -1,6 +1,6 @@
 import type { DisplayState, Session } from '../protocol/session.ts';
 import { stateWords } from '../protocol/wording.ts';
-import type { Output } from './output.ts';
+import { type Output, printable } from './output.ts';
 
 const STYLE: Partial<Record<DisplayState, Parameters<Output['paint']>[0]>> = {
   'needs-you': ['bold', 'yellow'],
@@ -20,4 +20,10 @@ export function stateLabel(session: Session, output: Output): string {
   const style = STYLE[session.state];
   const text = stateWords(session);
   return style === undefined ? text : output.paint(style, text);
+}
+
+/** The state as a sentence: `k3f9 needs you: Bash: npm test`, `k3f9 is working.` */
+export function stateSentence(session: Session): string {
+  if (session.state !== 'needs-you') return `${session.id} is ${stateWords(session)}.`;
+  return `${session.id} needs you: ${printable(session.reason?.message ?? 'for what is not known.')}`;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Bindings, Store } from '../platform/store.ts';
 import type { CostGroup, CostRow } from '../protocol/protocol.ts';
-import type { Cost } from '../protocol/session.ts';
 import { type NanoDollars, toUsd } from './money.ts';
 
 export interface CostQuery {
@@ -19,6 +18,14 @@ export interface CostQuery {
 export interface CostTable {
   rows: CostRow[];
   total: CostRow;
+}
+
+export interface SessionSum {
+  own: NanoDollars;
+  /** Own and inherited. */
+  all: NanoDollars;
+  /** Requests that are in neither sum. */
+  unpriced: number;
 }
 
 export interface Spent {
@@ -42,7 +49,7 @@ const EVER = 9_000_000_000_000_000;
  * The times in which an agent session belonged to a session: from when it was seen there until it was seen in
  * another. The first one takes what was before, too. So every request belongs to one session at most.
  */
-const spans = (only: string) => `
+export const spans = (only: string): string => `
   span AS MATERIALIZED (
     SELECT session, id,
       CASE WHEN LAG(started_at) OVER same IS NULL THEN -${EVER} ELSE started_at END AS since,
@@ -74,6 +81,7 @@ const LABELS: Record<CostGroup, string> = {
   family: '(SELECT family FROM session WHERE session.id = held_once.holder)',
 };
 
+type Sums = z.infer<typeof Sums>;
 const Sums = z.object({
   label: z.string(),
   own: z.int(),
@@ -87,12 +95,7 @@ const Sums = z.object({
 });
 
 /** `once`: what makes two holdings of a request the same one. */
-function sumsOf(
-  store: Store,
-  label: string,
-  once: 'holder, request' | 'request',
-  query: CostQuery,
-): CostRow[] {
+function sumsOf(store: Store, label: string, once: 'holder, request' | 'request', query: CostQuery): Sums[] {
   const one = query.session !== undefined;
   const bindings: Bindings = {
     ...(query.session === undefined ? {} : { session: query.session }),
@@ -116,10 +119,10 @@ function sumsOf(
        GROUP BY label`,
       bindings,
     )
-    .map((row) => toCostRow(Sums.parse(row)));
+    .map((row) => Sums.parse(row));
 }
 
-function toCostRow(sums: z.infer<typeof Sums>): CostRow {
+function toCostRow(sums: Sums): CostRow {
   return {
     group: sums.label,
     ownUsd: toUsd(sums.own),
@@ -133,35 +136,35 @@ function toCostRow(sums: z.infer<typeof Sums>): CostRow {
   };
 }
 
-function totalOf(store: Store, query: CostQuery): CostRow {
-  const [total] = sumsOf(store, "'total'", 'request', query);
-  return (
-    total ??
-    toCostRow({
-      label: 'total',
-      own: 0,
-      all: 0,
-      unpriced: 0,
-      requests: 0,
-      input: 0,
-      output: 0,
-      written: 0,
-      read: 0,
-    })
-  );
+const NOTHING: Sums = {
+  label: 'total',
+  own: 0,
+  all: 0,
+  unpriced: 0,
+  requests: 0,
+  input: 0,
+  output: 0,
+  written: 0,
+  read: 0,
+};
+
+function totalOf(store: Store, query: CostQuery): Sums {
+  return sumsOf(store, "'total'", 'request', query)[0] ?? NOTHING;
 }
 
 /** Days in order; everything else with the most expensive first. */
 export function tableOf(store: Store, query: CostQuery): CostTable {
-  const rows = sumsOf(store, LABELS[query.by], query.by === 'session' ? 'holder, request' : 'request', query);
+  const once = query.by === 'session' ? 'holder, request' : 'request';
+  const rows = sumsOf(store, LABELS[query.by], once, query).map(toCostRow);
   const byName = (a: CostRow, b: CostRow) => (a.group < b.group ? -1 : Number(a.group > b.group));
   rows.sort(query.by === 'day' ? byName : (a, b) => b.ownUsd - a.ownUsd || byName(a, b));
-  return { rows, total: totalOf(store, query) };
+  return { rows, total: toCostRow(totalOf(store, query)) };
 }
 
-export function costOf(store: Store, session: string): Cost {
-  const { ownUsd, usd, unpriced } = totalOf(store, { by: 'session', session });
-  return { ownUsd, usd, unpriced };
+/** What a session has cost, added up from its requests. */
+export function sumOf(store: Store, session: string): SessionSum {
+  const { own, all, unpriced } = totalOf(store, { by: 'session', session });
+  return { own, all, unpriced };
 }
 
 const TurnSums = z.object({ n: z.int(), nano: z.int(), requests: z.int(), unpriced: z.int() });

@@ -1,12 +1,22 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { type PositionedRow, readTranscript, type TranscriptPosition } from '../agents/claude/transcript.ts';
-import type { Bindings, Store } from '../platform/store.ts';
-import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { Positional, Store } from '../platform/store.ts';
+import { FairleadError } from '../protocol/errors.ts';
 import type { Cost } from '../protocol/session.ts';
-import { type CostQuery, type CostTable, costOf, type TurnCosts, tableOf, turnCostsOf } from './costs.ts';
+import {
+  type CostQuery,
+  type CostTable,
+  type SessionSum,
+  type TurnCosts,
+  tableOf,
+  turnCostsOf,
+} from './costs.ts';
+import { toUsd } from './money.ts';
 import type { Prices } from './prices.ts';
-import { joined, type Request, replays, requestOf } from './request.ts';
+import { joined, type Request, replays } from './request.ts';
+import type { ReadSoFar, RequestBatch, ScanFile, Telling } from './request-scan.ts';
+import { type Held, keptSums, SumChanges, sessionSum, sessionWithoutSum } from './session-sums.ts';
+import { isInterrupted, type TranscriptScanner } from './transcript-scanner.ts';
 
 export interface LedgerRead {
   /** Requests that are new, or of which more is known than before. */
@@ -19,17 +29,17 @@ export interface LedgerRead {
   unreadable: FairleadError[];
 }
 
-/** Most bytes of transcripts whose rows wait for one commit. */
-const BATCH_BYTES = 32 * 1024 * 1024;
-const CHUNK_BYTES = 8 * 1024 * 1024;
-const REPRICE_ROWS = 5_000;
+/** Rows that are priced again in one transaction: few, so that nobody waits for it. */
+const REPRICE_ROWS = 500;
+/** A reading is given up after so many interruptions in a row without a batch in between. */
+const INTERRUPTIONS = 3;
 
 /**
  * Every request to a model that the transcripts tell of, once, in the store.
  *
- * What was read of a transcript and how far it was read are committed together, so a crash neither loses nor
- * doubles a request; and a request that is read again changes nothing. Holds no state of its own: several ledgers,
- * in several threads, each with a store of its own over the same file, get along.
+ * What was read of a transcript, how far it was read, and the sums of the sessions that it belongs to are committed
+ * together, so a crash neither loses nor doubles a request; and a request that is read again changes nothing. Holds no
+ * state of its own.
  */
 export class Ledger {
   readonly #store: Store;
@@ -40,56 +50,115 @@ export class Ledger {
     this.#prices = prices;
   }
 
-  /** What was priced with another table is priced again first. */
+  /** What was priced with another table stays so until {@link catchUp}. */
   static open(store: Store, prices: Prices): Ledger {
-    const ledger = new Ledger(store, prices);
-    ledger.#reprice();
-    return ledger;
+    return new Ledger(store, prices);
+  }
+
+  /**
+   * Prices again what was priced with another table, and adds up the sessions that have no sum yet. In short
+   * transactions, with `pause` awaited in between; may be cut off at any point and begun anew.
+   */
+  async catchUp(pause: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    const used = this.#store.get("SELECT value FROM meta WHERE name = 'cost.prices'")?.value;
+    if (used !== this.#prices.fingerprint) {
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        after = this.#reprice(after);
+        await pause();
+        if (signal?.aborted) return;
+      }
+      this.#store.run(
+        `INSERT INTO meta (name, value) VALUES ('cost.prices', :value)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        { value: this.#prices.fingerprint },
+      );
+    }
+    for (;;) {
+      const session = sessionWithoutSum(this.#store);
+      if (session === undefined) return;
+      sessionSum(this.#store, session);
+      await pause();
+      if (signal?.aborted) return;
+    }
   }
 
   /**
    * Takes in what was appended to the transcripts since they were read last. A file that is not there is no error;
    * one that was replaced or cut is read again from its start, and what it told before stays counted: it was paid.
+   * @throws FairleadError `transcript.interrupted`; what was read until then is kept
    */
-  read(paths: readonly string[]): LedgerRead {
-    const result: LedgerRead = { requests: 0, agentSessions: [], malformed: 0, unreadable: [] };
+  async read(paths: readonly string[], scanner: Pick<TranscriptScanner, 'requests'>): Promise<LedgerRead> {
+    const unique = [...new Set(paths)];
+    const result = { requests: 0, malformed: 0 };
     const changed = new Set<string>();
-    let batch = new Batch();
-    const commit = () => {
-      if (batch.files.size === 0) return;
-      const full = batch;
-      batch = new Batch();
-      result.requests += this.#store.transaction(() => this.#commit(full, changed));
-    };
-    for (const path of new Set(paths)) {
+    const unreadable = new Map<string, FairleadError>();
+    for (let interruptions = 0; ; ) {
       try {
-        for (let file = this.#fileAt(path), more = true; more; ) {
-          const before = file?.position.offset ?? 0;
-          const read = readTranscript(path, file?.position, { only: 'usage', maxBytes: CHUNK_BYTES });
-          if (read === undefined) break;
-          more = read.more;
-          if (file !== undefined && !read.restarted && read.position.offset === before) break;
-          const known = file !== undefined && !read.restarted ? file : { born: bornOf(path), malformed: 0 };
-          const malformed = read.malformed + batch.add(read.rows, known.born);
-          file = { position: read.position, born: known.born, malformed: known.malformed + malformed };
-          result.malformed += malformed;
-          batch.files.set(path, file);
-          batch.bytes += read.position.offset - (read.restarted ? 0 : before);
-          if (batch.bytes >= BATCH_BYTES) commit();
-        }
+        await scanner.requests(this.positions(unique), (batch) => {
+          result.requests += this.keep(batch, changed);
+          result.malformed += batch.malformed;
+          for (const { path, why } of batch.unreadable) unreadable.set(path, unreadableError(path, why));
+          interruptions = 0;
+        });
+        return { ...result, agentSessions: [...changed], unreadable: [...unreadable.values()] };
       } catch (error) {
-        if (!isFileError(error)) throw error;
-        result.unreadable.push(unreadable(path, error));
+        interruptions += 1;
+        if (!isInterrupted(error) || interruptions === INTERRUPTIONS) throw error;
       }
     }
-    commit();
-    result.agentSessions = [...changed];
-    return result;
+  }
+
+  /** Bytes of transcripts that were not read yet. */
+  unreadBytes(paths: readonly string[]): number {
+    let bytes = 0;
+    for (const { path, from } of this.positions(paths)) {
+      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      const readTo = from?.position.offset ?? 0;
+      // A shorter one is another one.
+      bytes += size >= readTo ? size - readTo : size;
+    }
+    return bytes;
+  }
+
+  /** How far each transcript was read. */
+  positions(paths: readonly string[]): ScanFile[] {
+    return paths.map((path) => ({ path, from: this.#readSoFar(path) }));
+  }
+
+  /**
+   * Keeps a batch, in one transaction.
+   * @returns how many requests are new or changed; adds to `changed` the agent sessions that they touch
+   */
+  keep(batch: RequestBatch, changed: Set<string>): number {
+    if (batch.files.length === 0) return 0;
+    return this.#store.transaction(() => {
+      const sums = new SumChanges(this.#store);
+      let count = 0;
+      for (const tellings of byMessage(batch.tellings)) count += this.#keepMessage(tellings, sums, changed);
+      sums.keep();
+      for (const { path, born, malformed, position } of batch.files) {
+        this.#store.run(PUT_TRANSCRIPT, [
+          path,
+          position.inode,
+          born,
+          position.offset,
+          position.tail,
+          malformed,
+        ]);
+      }
+      return count;
+    });
   }
 
   /** What a session has cost so far; zeros for one that has asked nothing yet. */
   sessionCost(session: string): Cost {
-    return costOf(this.#store, session);
+    return toCost(sessionSum(this.#store, session));
+  }
+
+  /** What each of `sessions` has cost, as {@link sessionCost} says it. */
+  sessionCosts(sessions: readonly string[]): Map<string, Cost> {
+    const kept = keptSums(this.#store);
+    return new Map(sessions.map((id) => [id, toCost(kept.get(id) ?? sessionSum(this.#store, id))]));
   }
 
   /** What each turn of a session has cost. The turns and `outside` together are exactly the session's own cost. */
@@ -102,82 +171,83 @@ export class Ledger {
     return tableOf(this.#store, query);
   }
 
-  #fileAt(path: string): TranscriptFile | undefined {
+  #readSoFar(path: string): ReadSoFar | undefined {
     const row = this.#store.get(
-      'SELECT inode, born, read_to, tail, malformed FROM transcript WHERE path = :path',
-      { path },
+      'SELECT inode, born, read_to, tail, malformed FROM transcript WHERE path = ?',
+      [path],
     );
     if (row === undefined) return undefined;
     const { inode, read_to, tail, born, malformed } = TranscriptRecord.parse(row);
     return { position: { inode, offset: read_to, tail }, born, malformed };
   }
 
-  /** @returns how many requests are new or changed; adds to `changed` the agent sessions that they touch */
-  #commit(batch: Batch, changed: Set<string>): number {
-    let count = 0;
-    for (const [message, tellings] of batch.messages) {
-      const stored = this.#store
-        .all('SELECT * FROM request WHERE message = :message', { message })
-        .map((row) => StoredRequest.parse(row));
-      const all = new Map(stored.map((record) => [record.request, fromRecord(record)]));
-      for (const [id, { request }] of tellings) {
-        const before = all.get(id);
-        all.set(id, before === undefined ? request : joined(before, request));
-      }
-      const flags = replays([...all.values()]);
-      for (const [index, [id, request]] of [...all].entries()) {
-        const record = stored.find((candidate) => candidate.request === id);
-        const row = this.#toRow(request, flags[index] === true);
-        if (record !== undefined && isSame(record, row)) {
-          if (this.#copies(record.id, request, tellings.get(id)?.seenIn, changed)) count += 1;
-          continue;
-        }
-        count += 1;
-        changed.add(request.payer);
-        const key = this.#put(row);
-        const seenIn = new Set(tellings.get(id)?.seenIn);
-        // The payer of before stood in its own transcript; it turns out to have been a copy.
-        if (record !== undefined && record.copied === 0 && record.payer !== request.payer) {
-          seenIn.add(record.payer);
-        }
-        this.#copies(key, request, seenIn, changed);
-      }
+  /** The requests of one message: those of a batch together with those that are known. */
+  #keepMessage(tellings: readonly Telling[], sums: SumChanges, changed: Set<string>): number {
+    const message = tellings[0]?.request.message ?? '';
+    const stored = new Map(
+      this.#store.all('SELECT * FROM request WHERE message = ?', [message]).map((row) => {
+        const record = StoredRequest.parse(row);
+        return [record.request, record];
+      }),
+    );
+    const all = new Map([...stored].map(([id, record]) => [id, fromRecord(record)]));
+    const seen = new Map<string, readonly string[]>();
+    for (const { request, seenIn } of tellings) {
+      const before = all.get(request.request);
+      all.set(request.request, before === undefined ? request : joined(before, request));
+      seen.set(request.request, seenIn);
     }
-    for (const [path, file] of batch.files) {
-      this.#store.run(
-        `INSERT INTO transcript (path, inode, born, read_to, tail, malformed)
-         VALUES (:path, :inode, :born, :offset, :tail, :malformed)
-         ON CONFLICT (path) DO UPDATE SET inode = excluded.inode, born = excluded.born,
-           read_to = excluded.read_to, tail = excluded.tail, malformed = excluded.malformed`,
-        { path, born: file.born, malformed: file.malformed, ...file.position },
-      );
+    const flags = replays([...all.values()]);
+    let count = 0;
+    for (const [index, [id, request]] of [...all].entries()) {
+      const row = this.#toRow(request, flags[index] === true);
+      if (this.#keepRequest(stored.get(id), row, seen.get(id) ?? [], sums, changed)) count += 1;
     }
     return count;
   }
 
-  #put(row: RequestRow): number {
-    return z.object({ id: z.int() }).parse(this.#store.get(PUT, row)).id;
-  }
-
-  /** Notes the conversations that hold the request without having paid it. True when one was not known. */
-  #copies(
-    key: number,
-    request: Request,
-    seenIn: Iterable<string> | undefined,
+  /** @returns whether the request is new, or anything of it has changed */
+  #keepRequest(
+    record: StoredRequest | undefined,
+    row: RequestRow,
+    seenIn: readonly string[],
+    sums: SumChanges,
     changed: Set<string>,
   ): boolean {
-    let found = false;
-    for (const agentSession of seenIn ?? []) {
-      if (agentSession === request.payer) continue;
-      const added = this.#store.run(
-        'INSERT OR IGNORE INTO request_copy (agent_session, request) VALUES (:agentSession, :key)',
-        { agentSession, key },
-      );
-      if (added === 0) continue;
+    const isKnown = record !== undefined && isSame(record, row);
+    const holders = new Set(seenIn);
+    // The payer of before stood in its own transcript; it turns out to have been a copy.
+    if (record !== undefined && record.copied === 0 && record.payer !== row.payer) holders.add(record.payer);
+    holders.delete(row.payer);
+    // The same blocks of an answer come again and again: nothing more is asked then.
+    if (isKnown && holders.size === 0) return false;
+    const copies = record === undefined ? new Set<string>() : this.#copiesOf(record.id);
+    const added = [...holders].filter((agentSession) => !copies.has(agentSession));
+    if (isKnown && added.length === 0) return false;
+    const before = record === undefined ? undefined : held(record, [...copies]);
+    const id = record === undefined ? this.#insert(row) : record.id;
+    if (record !== undefined && !isKnown) this.#store.run(UPDATE, [...valuesOf(row), id]);
+    for (const agentSession of added) {
+      this.#store.run('INSERT INTO request_copy (agent_session, request) VALUES (?, ?)', [agentSession, id]);
       changed.add(agentSession);
-      found = true;
     }
-    return found;
+    if (!isKnown) changed.add(row.payer);
+    sums.replace(before, held(row, [...copies, ...added]));
+    return true;
+  }
+
+  #insert(row: RequestRow): number {
+    this.#store.run(INSERT, valuesOf(row));
+    return this.#store.lastInsertId();
+  }
+
+  /** The agent sessions that hold a request without having paid it. */
+  #copiesOf(request: number): Set<string> {
+    return new Set(
+      this.#store
+        .all('SELECT agent_session FROM request_copy WHERE request = ?', [request])
+        .map((row) => String(row.agent_session)),
+    );
   }
 
   #toRow(request: Request, replayed: boolean): RequestRow {
@@ -205,82 +275,45 @@ export class Ledger {
     };
   }
 
-  #reprice(): void {
-    const used = this.#store.get("SELECT value FROM meta WHERE name = 'cost.prices'")?.value;
-    if (used === this.#prices.fingerprint) return;
-    for (let after = 0; ; ) {
+  /** The next rows after the one with the key `after`; gives the last of them, undefined when there is none. */
+  #reprice(after: number): number | undefined {
+    return this.#store.transaction(() => {
+      const sums = new SumChanges(this.#store);
       const records = this.#store
-        .all('SELECT * FROM request WHERE id > :after ORDER BY id LIMIT :limit', {
-          after,
-          limit: REPRICE_ROWS,
-        })
+        .all('SELECT * FROM request WHERE id > ? ORDER BY id LIMIT ?', [after, REPRICE_ROWS])
         .map((row) => StoredRequest.parse(row));
-      this.#store.transaction(() => {
-        for (const record of records) {
-          const nano = this.#prices.priceOf(fromRecord(record)) ?? null;
-          if (nano === record.nano) continue;
-          this.#store.run('UPDATE request SET nano = :nano WHERE id = :id', { nano, id: record.id });
-        }
-      });
-      const last = records.at(-1);
-      if (last === undefined) break;
-      after = last.id;
-    }
-    this.#store.run(
-      `INSERT INTO meta (name, value) VALUES ('cost.prices', :value)
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      { value: this.#prices.fingerprint },
-    );
+      for (const record of records) {
+        const nano = this.#prices.priceOf(fromRecord(record)) ?? null;
+        if (nano === record.nano) continue;
+        this.#store.run('UPDATE request SET nano = ? WHERE id = ?', [nano, record.id]);
+        const copies = [...this.#copiesOf(record.id)];
+        sums.replace(held(record, copies), held({ ...record, nano }, copies));
+      }
+      sums.keep();
+      return records.at(-1)?.id;
+    });
   }
 }
 
-interface TranscriptFile {
-  position: TranscriptPosition;
-  /** Milliseconds since the epoch. */
-  born: number;
-  /** Lines left out so far. */
-  malformed: number;
+function toCost({ own, all, unpriced }: SessionSum): Cost {
+  return { ownUsd: toUsd(own), usd: toUsd(all), unpriced };
 }
 
-interface Telling {
-  request: Request;
-  /** The agent sessions in whose transcripts the request stands. */
-  seenIn: Set<string>;
+function held(row: RequestRow, copies: readonly string[]): Held {
+  return { payer: row.payer, at: row.at, replayed: row.replayed !== 0, nano: row.nano, copies };
 }
 
-/** What waits for a commit: rows of the same request are already one. */
-class Batch {
-  readonly messages = new Map<string, Map<string, Telling>>();
-  readonly files = new Map<string, TranscriptFile>();
-  bytes = 0;
-
-  /** @returns how many rows are answers that cannot be counted */
-  add(rows: readonly PositionedRow[], born: number): number {
-    let malformed = 0;
-    for (const row of rows) {
-      // An answer without an id can be told from its copies by nothing.
-      if (row.kind === 'other' && row.type === 'assistant') malformed += 1;
-      if (row.kind !== 'response') continue;
-      const request = requestOf(row, born);
-      if (request === undefined) {
-        malformed += 1;
-        continue;
-      }
-      let tellings = this.messages.get(request.message);
-      if (tellings === undefined) {
-        tellings = new Map();
-        this.messages.set(request.message, tellings);
-      }
-      const telling = tellings.get(request.request);
-      if (telling === undefined) {
-        tellings.set(request.request, { request, seenIn: new Set([row.sessionId ?? request.payer]) });
-      } else {
-        telling.request = joined(telling.request, request);
-        telling.seenIn.add(row.sessionId ?? request.payer);
-      }
+/** Tellings of the same message, which stand together, as one list each. */
+function* byMessage(tellings: readonly Telling[]): Iterable<Telling[]> {
+  let group: Telling[] = [];
+  for (const telling of tellings) {
+    if (group.length > 0 && group[0]?.request.message !== telling.request.message) {
+      yield group;
+      group = [];
     }
-    return malformed;
+    group.push(telling);
   }
+  if (group.length > 0) yield group;
 }
 
 const TranscriptRecord = z.object({
@@ -313,15 +346,21 @@ const RequestRow = z.object({
   geo: z.string(),
   nano: z.int().nullable(),
 });
-type RequestRow = z.infer<typeof RequestRow> & Bindings;
+type RequestRow = z.infer<typeof RequestRow>;
 const StoredRequest = RequestRow.extend({ id: z.int() });
 type StoredRequest = z.infer<typeof StoredRequest>;
 
-const COLUMNS = Object.keys(RequestRow.shape);
-const PUT = `
-  INSERT INTO request (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map((name) => `:${name}`).join(', ')})
-  ON CONFLICT (message, request) DO UPDATE SET ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}
-  RETURNING id`;
+const COLUMNS = Object.keys(RequestRow.shape) as (keyof RequestRow)[];
+const INSERT = `INSERT INTO request (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+const UPDATE = `UPDATE request SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`;
+const PUT_TRANSCRIPT = `
+  INSERT INTO transcript (path, inode, born, read_to, tail, malformed) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (path) DO UPDATE SET inode = excluded.inode, born = excluded.born, read_to = excluded.read_to,
+    tail = excluded.tail, malformed = excluded.malformed`;
+
+function valuesOf(row: RequestRow): Positional {
+  return COLUMNS.map((name) => row[name]);
+}
 
 function fromRecord(record: StoredRequest): Request {
   return {
@@ -347,22 +386,12 @@ function fromRecord(record: StoredRequest): Request {
 }
 
 function isSame(record: StoredRequest, row: RequestRow): boolean {
-  return Object.entries(row).every(([name, value]) => record[name as keyof StoredRequest] === value);
+  return COLUMNS.every((name) => record[name] === row[name]);
 }
 
-/** Milliseconds since the epoch. Where the file system keeps no birth time, Node gives a time that is later. */
-function bornOf(path: string): number {
-  return Math.floor(statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0);
-}
-
-function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error;
-}
-
-function unreadable(path: string, cause: Error): FairleadError {
-  return new FairleadError('cost.unreadable', `The transcript ${path} cannot be read: ${messageOf(cause)}.`, {
+function unreadableError(path: string, why: string): FairleadError {
+  return new FairleadError('cost.unreadable', `The transcript ${path} cannot be read: ${why}.`, {
     hint: 'Make it readable; its cost is counted as soon as it is.',
     data: { path },
-    cause,
   });
 }

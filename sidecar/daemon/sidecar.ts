@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ledger } from '../cost/ledger.ts';
 import { pricesWith } from '../cost/prices.ts';
+import { ScanWorker } from '../cost/transcript-scanner.ts';
 import { BUILD } from '../platform/build.ts';
 import { pruneBundles } from '../platform/bundle.ts';
 import { type Clock, sleep } from '../platform/clock.ts';
@@ -67,6 +69,8 @@ export class Sidecar {
   readonly #options: SidecarOptions;
   readonly #platform: SidecarPlatform;
   readonly #store: Store;
+  readonly #ledger: Ledger;
+  readonly #scanner: ScanWorker;
   readonly #events: FleetEvents;
   readonly #terminals: TerminalHost;
   readonly #fleet: Fleet;
@@ -77,6 +81,7 @@ export class Sidecar {
   readonly #startedAt: number;
   readonly #followers = new Set<Client>();
   readonly #onEnd: () => void;
+  readonly #closing = new AbortController();
   #ending = false;
   #isServing = false;
 
@@ -103,6 +108,8 @@ export class Sidecar {
     const table = new SessionTable(this.#store);
     const entries = new EntryTable(this.#store);
     const ledger = Ledger.open(this.#store, pricesWith());
+    this.#ledger = ledger;
+    this.#scanner = new ScanWorker({ script: join(bundle, 'scan-worker.js'), clock, log });
     const person = new PersonLink(
       paths,
       [node.file, join(bundle, 'fairlead.js')],
@@ -124,6 +131,7 @@ export class Sidecar {
       ids,
       log,
       paths,
+      transcripts: this.#scanner,
       configFor,
       networkEnvironment: () => person.environment(),
       step,
@@ -248,6 +256,9 @@ export class Sidecar {
     await this.#server.listen(this.#options.paths.sidecarSocket);
     this.#queue.tick();
     this.#idle.look();
+    void this.#ledger
+      .catchUp(nextTurn, this.#closing.signal)
+      .catch((error: unknown) => this.#platform.log.error('cost not caught up', { error: messageOf(error) }));
     const { paths, bundle } = this.#options;
     pruneBundles(paths.versions, bundle, this.#platform.clock);
   }
@@ -256,6 +267,7 @@ export class Sidecar {
   async end(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
+    this.#closing.abort();
     const { log } = this.#platform;
     // One that fails must not keep the others, nor the process, from ending.
     for (const [part, end] of [
@@ -263,6 +275,7 @@ export class Sidecar {
       ['fleet', () => this.#fleet.stop()],
       ['contents', () => this.#contents[Symbol.dispose]()],
       ['server', () => this.#server.close()],
+      ['scanner', () => this.#scanner.close()],
       ['store', () => this.#store.close()],
     ] as const) {
       try {
@@ -294,8 +307,7 @@ export class Sidecar {
   async #status(): Promise<SidecarStatus> {
     if (this.#terminals.host !== undefined) await this.#terminals.refresh();
     const host = this.#terminals.host;
-    const sessions = this.#fleet.list({ archived: true });
-    const owner = (terminal: string) => this.#fleet.ownerOf(terminal);
+    const owners = this.#fleet.terminalOwners();
     return {
       sidecar: {
         pid: process.pid,
@@ -315,13 +327,11 @@ export class Sidecar {
               memoryBytes: memoryOf(host.pid),
             },
       home: this.#options.paths.home,
-      sessions: Object.fromEntries(
-        [...Map.groupBy(sessions, ({ state }) => state)].map(([state, group]) => [state, group.length]),
-      ),
+      sessions: this.#fleet.countStates(),
       terminals: this.#terminals.terminals.map((terminal) => ({
         id: terminal.id,
-        session: owner(terminal.id)?.session ?? null,
-        pane: owner(terminal.id)?.pane ?? 'other',
+        session: owners.get(terminal.id)?.session ?? null,
+        pane: owners.get(terminal.id)?.pane ?? 'other',
         pid: terminal.pid,
         startedAt: terminal.startedAt,
         running: terminal.exited === undefined,

@@ -218,4 +218,39 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX session_family ON session (family);
   ALTER TABLE queue_entry ADD COLUMN after_sessions TEXT NOT NULL DEFAULT '[]';
   `,
+  `
+  CREATE INDEX request_copy_request ON request_copy (request);
+
+  -- The sum of a session's requests, changed together with them. A session without a row is added up when asked for.
+  CREATE TABLE session_cost (
+    session TEXT PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+    own INTEGER NOT NULL,
+    "all" INTEGER NOT NULL,
+    unpriced INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  -- Which requests are whose depends on the conversations of all sessions that have had the same one.
+  CREATE TRIGGER agent_session_added AFTER INSERT ON agent_session BEGIN
+    DELETE FROM session_cost
+    WHERE session = NEW.session OR session IN (SELECT session FROM agent_session WHERE id = NEW.id);
+  END;
+  CREATE TRIGGER agent_session_removed AFTER DELETE ON agent_session BEGIN
+    DELETE FROM session_cost
+    WHERE session = OLD.session OR session IN (SELECT session FROM agent_session WHERE id = OLD.id);
+  END;
+  CREATE TRIGGER agent_session_changed AFTER UPDATE OF session, ordinal, id, started_at ON agent_session BEGIN
+    DELETE FROM session_cost
+    WHERE session IN (OLD.session, NEW.session)
+      OR session IN (SELECT session FROM agent_session WHERE id IN (OLD.id, NEW.id));
+  END;
+  `,
+  `
+  CREATE TABLE turn_message (
+    session TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    n INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session, n, event)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

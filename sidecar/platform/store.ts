@@ -6,6 +6,8 @@ import { damaged, READONLY, resultCode, storeError } from './sqlite-error.ts';
 
 export type Row = Record<string, unknown>;
 export type Bindings = Record<string, SQLInputValue>;
+/** For `?` in their order: half the time of names in a statement that runs for every row of a history. */
+export type Positional = readonly SQLInputValue[];
 
 /** A forward-only step of the schema; its number is its place in the list, from 1. */
 export type Migration = string;
@@ -68,17 +70,27 @@ export class Store {
    * Runs a statement that returns nothing; gives the number of rows it changed.
    * @throws FairleadError `disk.full`, `home.read-only`, `store.damaged`
    */
-  run(sql: string, bindings: Bindings = {}): number {
-    return this.#told(() => Number(this.#prepare(sql).run(bindings).changes));
+  run(sql: string, bindings: Bindings | Positional = {}): number {
+    return this.#told(() => {
+      const statement = this.#prepare(sql);
+      const { changes } = isPositional(bindings) ? statement.run(...bindings) : statement.run(bindings);
+      return Number(changes);
+    });
   }
 
   /** The first row, or undefined. */
-  get(sql: string, bindings: Bindings = {}): Row | undefined {
-    return this.#told(() => this.#prepare(sql).get(bindings));
+  get(sql: string, bindings: Bindings | Positional = {}): Row | undefined {
+    return this.#told(() => {
+      const statement = this.#prepare(sql);
+      return isPositional(bindings) ? statement.get(...bindings) : statement.get(bindings);
+    });
   }
 
-  all(sql: string, bindings: Bindings = {}): Row[] {
-    return this.#told(() => this.#prepare(sql).all(bindings));
+  all(sql: string, bindings: Bindings | Positional = {}): Row[] {
+    return this.#told(() => {
+      const statement = this.#prepare(sql);
+      return isPositional(bindings) ? statement.all(...bindings) : statement.all(bindings);
+    });
   }
 
   /** The key of the last row that was inserted. */
@@ -138,6 +150,10 @@ export class Store {
     }
     return statement;
   }
+}
+
+function isPositional(bindings: Bindings | Positional): bindings is Positional {
+  return Array.isArray(bindings);
 }
 
 function versionOf(database: DatabaseSync): number {

@@ -56,6 +56,8 @@ export const ERROR_CODES = [
   'terminal.refused',
   'terminal.running',
   'terminal.ticket-refused',
+  'transcript.interrupted',
+  'transcript.unreadable',
   'usage',
   'wait.timed-out',
   'worktree.broken',

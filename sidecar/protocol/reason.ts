@@ -30,7 +30,11 @@ export const Reason = z.object({
   tool: z.string().optional(),
   /** The tool's full input, as the agent gave it. Untrusted. */
   input: z.unknown().optional(),
-  /** Labels that can be chosen, in the agent's order. */
+  /** What can be answered, where that is known: labels in the agent's order, or `allow` and `deny`. */
   options: z.array(z.string()).optional(),
+  /** Set when more than one is asked at a time, or one takes several options. A line of the answer is for each. */
+  questions: z
+    .array(z.object({ question: z.string(), options: z.array(z.string()), multiSelect: z.boolean() }))
+    .optional(),
 });
 export type Reason = z.infer<typeof Reason>;

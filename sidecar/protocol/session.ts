@@ -64,6 +64,8 @@ export const Turn = z.object({
   /** 1 for the first prompt of the session. */
   n: z.int().positive(),
   prompt: z.string(),
+  /** What the person told the agent while the turn ran, in order. `at`: milliseconds since the epoch. */
+  messages: z.array(z.object({ text: z.string(), at: z.number() })),
   answer: z.string().nullable(),
   outcome: TurnOutcome,
   /** Milliseconds since the epoch. */

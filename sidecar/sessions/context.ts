@@ -1,3 +1,4 @@
+import type { TranscriptScanner } from '../cost/transcript-scanner.ts';
 import { Git } from '../git/git.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
@@ -30,6 +31,7 @@ export interface SessionContext {
   ids: Ids;
   log: Log;
   paths: Paths;
+  transcripts: TranscriptScanner;
   /** The person's settings joined with those of the repository at `main`. Read anew each time: a person edits them. */
   configFor(main: string): Config;
   /** Variables that let git and ssh reach the person: askpass, agent. Laid over a session's environment. */

@@ -1,13 +1,13 @@
 import { composerText } from '../agents/claude/dialog.ts';
 import type { HookEvent } from '../agents/claude/hook-event.ts';
 import { clearComposerSteps, promptSteps } from '../agents/claude/keys.ts';
+import type { SaidPrompt } from '../agents/claude/said-prompt.ts';
 import { sleep } from '../platform/clock.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { pasteText } from '../terminals/input.ts';
 import type { SessionContext } from './context.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
-import type { SaidPrompt } from './transcript-tail.ts';
 
 /** How long an agent that does nothing may take to confirm a prompt before it is sent again, in milliseconds. */
 const CONFIRM_WITHIN_MS = 10_000;

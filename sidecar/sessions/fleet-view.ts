@@ -2,8 +2,9 @@ import type { Ledger } from '../cost/ledger.ts';
 import { toUsd } from '../cost/money.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { fleetOrder } from '../protocol/fleet-order.ts';
-import type { Session, Turn } from '../protocol/session.ts';
+import type { Cost, DisplayState, Session, Turn } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
+import { display } from './display.ts';
 import type { SessionRecord } from './record.ts';
 import { sessionView } from './session-view.ts';
 
@@ -30,11 +31,15 @@ export class FleetView {
   }
 
   of(record: SessionRecord): Session {
-    const { table } = this.#context;
+    const { main } = this.#context.table.repository(record.repository);
+    return this.#view(record, main, this.#ledger.sessionCost(record.id));
+  }
+
+  #view(record: SessionRecord, repo: string, cost: Cost): Session {
     return sessionView(record, {
-      repo: table.repository(record.repository).main,
-      turns: table.turnCount(record.id),
-      cost: this.#ledger.sessionCost(record.id),
+      repo,
+      turns: this.#context.table.turnCount(record.id),
+      cost,
       queue: this.#listeners.queueEntry(record.id),
     });
   }
@@ -51,19 +56,43 @@ export class FleetView {
 
   /** In the order of what needs the person. */
   list(filter: { repo?: string | undefined; archived: boolean }): Session[] {
-    return this.#context.table
+    const { table } = this.#context;
+    const mains = new Map<string, string>();
+    const mainOf = (repository: string) => {
+      const main = mains.get(repository) ?? table.repository(repository).main;
+      mains.set(repository, main);
+      return main;
+    };
+    const records = table
       .list(filter)
-      .map((record) => this.of(record))
-      .filter(({ repo }) => filter.repo === undefined || repo === filter.repo)
+      .filter(({ repository }) => filter.repo === undefined || mainOf(repository) === filter.repo);
+    const costs = this.#ledger.sessionCosts(records.map(({ id }) => id));
+    return records
+      .map((record) => {
+        const cost = costs.get(record.id) ?? this.#ledger.sessionCost(record.id);
+        return this.#view(record, mainOf(record.repository), cost);
+      })
       .sort(fleetOrder);
+  }
+
+  /** How many sessions are in each state, archived ones too. */
+  countStates(): Partial<Record<DisplayState, number>> {
+    const counts: Partial<Record<DisplayState, number>> = {};
+    for (const { facts, sessions } of this.#context.table.countFacts()) {
+      const state = display(facts);
+      counts[state] = (counts[state] ?? 0) + sessions;
+    }
+    return counts;
   }
 
   turns(name: string): Turn[] {
     const record = this.#context.table.resolve(name);
     const costs = this.#ledger.turnCosts(record.id).turns;
+    const messages = this.#context.table.turnMessages(record.id);
     return this.#context.table.turns(record.id).map((turn) => ({
       n: turn.n,
       prompt: turn.prompt,
+      messages: messages.filter(({ n }) => n === turn.n).map(({ text, at }) => ({ text, at })),
       answer: turn.answer,
       outcome: turn.outcome,
       startedAt: turn.started_at,

@@ -2,7 +2,7 @@ import type { Ledger } from '../cost/ledger.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Pane, WaitGoal } from '../protocol/protocol.ts';
 import type { Reason } from '../protocol/reason.ts';
-import type { LandingFact, Session, Turn } from '../protocol/session.ts';
+import type { DisplayState, LandingFact, Session, Turn } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
 import { Dialogue } from './dialogue.ts';
 import { display } from './display.ts';
@@ -101,13 +101,14 @@ export class Fleet {
     return { session: view.show(id), reached };
   }
 
-  /** Whose terminal it is, and which. */
-  ownerOf(terminal: string): { session: string; pane: Pane } | undefined {
-    for (const record of this.#parts.context.table.list({ archived: false })) {
-      if (record.terminal === terminal) return { session: record.id, pane: 'agent' };
-      if (record.shell === terminal) return { session: record.id, pane: 'shell' };
-    }
-    return undefined;
+  /** Whose terminals there are, by their ids. */
+  terminalOwners(): Map<string, { session: string; pane: Pane }> {
+    return this.#parts.context.table.terminalOwners();
+  }
+
+  /** How many sessions are in each state, archived ones too. */
+  countStates(): Partial<Record<DisplayState, number>> {
+    return this.#parts.view.countStates();
   }
 
   // ── Made and put away ──────────────────────────────────────────────────────

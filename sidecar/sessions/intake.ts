@@ -6,7 +6,8 @@ import {
   findSubagentTranscripts,
   findTranscript,
 } from '../agents/claude/transcript-path.ts';
-import type { Ledger } from '../cost/ledger.ts';
+import type { Ledger, LedgerRead } from '../cost/ledger.ts';
+import type { TranscriptScanner } from '../cost/transcript-scanner.ts';
 import { isPrivateFolder, removePrivateFiles } from '../environments/private-folder.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { SessionContext } from './context.ts';
@@ -18,12 +19,19 @@ import { applyToTurns, closeOpenTurn, openMissedTurn, type TurnChange } from './
 /** How often an earlier conversation is looked for that left no transcript, in milliseconds: it hardly ever comes. */
 const LOOK_FOR_EARLIER_MS = 60_000;
 
+/** Bytes of transcripts for whose cost a look waits. A longer history is read while looks go on. */
+const SHORT_BYTES = 4 * 1024 * 1024;
+
 /** What one session's agent has told so far, as far as it still matters. */
 export class Feed {
-  readonly transcript = new TranscriptTail();
+  readonly transcript: TranscriptTail;
   /** Ids of prompts in the transcript whose turns are known. */
   readonly settled = new Set<string>();
   #events: Map<string, HookEvent> | undefined;
+
+  constructor(scanner: Pick<TranscriptScanner, 'news'>) {
+    this.transcript = new TranscriptTail(scanner);
+  }
 
   /** Hook events by name; `stored` reads those of an earlier sidecar and is called once. */
   events(stored: () => readonly { name: string; body: string }[]): Map<string, HookEvent> {
@@ -37,25 +45,37 @@ export class Intake {
   readonly #context: SessionContext;
   readonly #ledger: Ledger;
   readonly #delivery: Delivery;
+  readonly #costChanged: (session: string) => void;
+  /** Sessions whose history is being read while looks go on. */
+  readonly #reading = new Set<string>();
   /** When conversations without a transcript are looked for again, on the monotonic clock. */
   readonly #lookAgainAt = new Map<string, number>();
 
-  constructor(context: SessionContext, ledger: Ledger, delivery: Delivery) {
+  /** `costChanged` is told of what was read after the look that began to read it. */
+  constructor(
+    context: SessionContext,
+    ledger: Ledger,
+    delivery: Delivery,
+    costChanged: (session: string) => void,
+  ) {
     this.#context = context;
     this.#ledger = ledger;
     this.#delivery = delivery;
+    this.#costChanged = costChanged;
   }
 
   /** Gives whether anything that people see has changed. */
-  take(record: SessionRecord, gitDir: string, feed: Feed): boolean {
+  async take(record: SessionRecord, gitDir: string, feed: Feed): Promise<boolean> {
     let transcripts = this.#transcripts(record);
-    this.#followTranscript(transcripts, feed);
+    await this.#followTranscript(transcripts, feed);
     const told = this.#takeEvents(record, gitDir, feed);
-    // Events may tell of another conversation.
-    if (told !== 'nothing') transcripts = this.#transcripts(record);
-    this.#followTranscript(transcripts, feed);
+    if (told !== 'nothing') {
+      // Events may tell of another conversation.
+      transcripts = this.#transcripts(record);
+      await this.#followTranscript(transcripts, feed);
+    }
     const said = this.#takeSaid(record, feed);
-    const paid = this.#readCost(record, transcripts);
+    const paid = await this.#takeCost(record, transcripts);
     return told === 'turn' || said || paid;
   }
 
@@ -156,25 +176,41 @@ export class Intake {
   }
 
   /** Only the conversation at hand tells what the agent does. */
-  #followTranscript(transcripts: readonly (string | null)[], feed: Feed): void {
+  async #followTranscript(transcripts: readonly (string | null)[], feed: Feed): Promise<void> {
     feed.transcript.follow(transcripts.at(-1) ?? undefined);
-    feed.transcript.read();
+    await feed.transcript.read();
   }
 
-  #readCost(record: SessionRecord, transcripts: readonly (string | null)[]): boolean {
-    const { log } = this.#context;
+  /** Gives whether the cost has changed; of a long history that is told later. */
+  async #takeCost(record: SessionRecord, transcripts: readonly (string | null)[]): Promise<boolean> {
+    const { id } = record;
+    if (this.#reading.has(id)) return false;
     const own = transcripts.filter((path) => path !== null);
+    const paths = own.flatMap((path) => [path, ...findSubagentTranscripts(path)]);
+    if (this.#ledger.unreadBytes(paths) <= SHORT_BYTES) return this.#readCost(id, paths);
+    this.#reading.add(id);
+    void this.#readCost(id, paths)
+      .then((changed) => {
+        if (changed) this.#costChanged(id);
+      })
+      .catch((error: unknown) =>
+        this.#context.log.error('cost not told', { session: id, error: messageOf(error) }),
+      )
+      .finally(() => this.#reading.delete(id));
+    return false;
+  }
+
+  async #readCost(session: string, paths: readonly string[]): Promise<boolean> {
+    const { log, transcripts } = this.#context;
+    let read: LedgerRead;
     try {
-      const { requests, unreadable } = this.#ledger.read(
-        own.flatMap((path) => [path, ...findSubagentTranscripts(path)]),
-      );
-      for (const error of unreadable)
-        log.warn('transcript not read', { session: record.id, error: error.message });
-      return requests > 0;
+      read = await this.#ledger.read(paths, transcripts);
     } catch (error) {
-      log.error('cost not read', { session: record.id, error: messageOf(error) });
+      log.error('cost not read', { session, error: messageOf(error) });
       return false;
     }
+    for (const error of read.unreadable) log.warn('transcript not read', { session, error: error.message });
+    return read.requests > 0;
   }
 
   /** Of each conversation in order, null where there is none yet. */

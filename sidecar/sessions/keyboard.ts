@@ -1,6 +1,7 @@
 import { dialogOptions } from '../agents/claude/dialog.ts';
 import { type Answer, answerSteps, INTERRUPT, type KeyStep } from '../agents/claude/keys.ts';
 import { sleep } from '../platform/clock.ts';
+import { answersTo, takesWhy } from '../protocol/answers.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { SessionRecord } from './record.ts';
@@ -104,7 +105,8 @@ function isSameNeed(one: SessionRecord, other: SessionRecord): boolean {
 }
 
 export function notAnswered(id: string, answer: string, reason: Reason): FairleadError {
-  const options = reason.options === undefined ? '' : ` It offers: ${reason.options.join(', ')}.`;
+  const answers = [...(answersTo(reason) ?? []), ...(takesWhy(reason) ? ['"deny: why"'] : [])];
+  const options = answers.length === 0 ? '' : ` It takes: ${answers.join(', ')}.`;
   return new FairleadError(
     'answer.nothing-to-answer',
     `"${answer}" does not answer what ${id} asks.${options}`,

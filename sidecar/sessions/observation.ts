@@ -69,7 +69,7 @@ export class Observation {
     this.#terminals = terminals;
     this.#serial = serial;
     this.#delivery = new Delivery(context, new Keyboard(terminals));
-    this.#intake = new Intake(context, ledger, this.#delivery);
+    this.#intake = new Intake(context, ledger, this.#delivery, announce);
     this.#registry = new SharedRegistry(context.clock);
     this.#announce = announce;
   }
@@ -102,7 +102,7 @@ export class Observation {
 
   watch(id: string): void {
     if (!this.#watched.has(id)) {
-      this.#watched.set(id, { folder: undefined, isDue: false, feed: new Feed() });
+      this.#watched.set(id, { folder: undefined, isDue: false, feed: this.#newFeed() });
     }
     this.#hint(id);
   }
@@ -142,10 +142,10 @@ export class Observation {
   }
 
   /** Takes in what the agent left, without a look at what it does: of one that is about to be started. */
-  takeIn(id: string): void {
+  async takeIn(id: string): Promise<void> {
     const record = this.#context.table.get(id);
     if (record.git_dir === null) return;
-    this.#intake.take(record, record.git_dir, this.#watched.get(id)?.feed ?? new Feed());
+    await this.#intake.take(record, record.git_dir, this.#watched.get(id)?.feed ?? this.#newFeed());
   }
 
   /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
@@ -172,6 +172,10 @@ export class Observation {
         this.#context.log.warn('events not watched', { session: id, error: why });
       watched.unwatchedWhy = why;
     }
+  }
+
+  #newFeed(): Feed {
+    return new Feed(this.#context.transcripts);
   }
 
   #hint(id: string): void {
@@ -210,7 +214,7 @@ export class Observation {
     if (watched === undefined || before === undefined || before.life === 'archived') return;
     if (before.git_dir === null) return;
     this.#watchFolder(id, before.git_dir, watched);
-    const taken = this.#intake.take(before, before.git_dir, watched.feed);
+    const taken = await this.#intake.take(before, before.git_dir, watched.feed);
     const record = table.get(id);
     const reading =
       record.terminal === null

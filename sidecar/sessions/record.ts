@@ -90,6 +90,16 @@ export const TurnRecord = z.object({
 });
 export type TurnRecord = z.infer<typeof TurnRecord>;
 
+/** What was said to the agent in a turn that ran already. */
+export const TurnMessageRecord = z.object({
+  session: z.string(),
+  n: z.number(),
+  event: z.string(),
+  text: z.string(),
+  at: z.number(),
+});
+export type TurnMessageRecord = z.infer<typeof TurnMessageRecord>;
+
 export const AgentSessionRecord = z.object({
   session: z.string(),
   ordinal: z.number(),

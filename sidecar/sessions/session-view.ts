@@ -1,3 +1,5 @@
+import { answersTo } from '../protocol/answers.ts';
+import type { Reason } from '../protocol/reason.ts';
 import type { Cost, Facts, Session } from '../protocol/session.ts';
 import { display } from './display.ts';
 import type { SessionRecord } from './record.ts';
@@ -16,6 +18,11 @@ export function factsOf(record: SessionRecord): Facts {
   return { agent: record.agent_fact, landing: record.landing, life: record.life };
 }
 
+function withAnswers(reason: Reason | null): Reason | null {
+  const options = reason === null ? undefined : answersTo(reason);
+  return reason === null || options === undefined ? reason : { ...reason, options };
+}
+
 /** The session as clients get it. Pure. */
 export function sessionView(record: SessionRecord, surroundings: SessionSurroundings): Session {
   const facts = factsOf(record);
@@ -32,7 +39,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     model: record.model,
     mode: record.mode,
     state,
-    reason: state === 'needs-you' ? record.reason : null,
+    reason: state === 'needs-you' ? withAnswers(record.reason) : null,
     since: record.since,
     facts,
     family: record.family,

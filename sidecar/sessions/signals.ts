@@ -22,7 +22,7 @@ export interface SignalSources {
   terminals: Pick<TerminalHost, 'terminal' | 'request'>;
   /** The hook events of the session that still matter. */
   events: readonly HookEvent[];
-  transcript: TranscriptTail;
+  transcript: Pick<TranscriptTail, 'read'>;
   registry: SharedRegistry;
   /** The machine was started anew since anything was last known of the terminal. */
   rebooted: boolean;
@@ -56,6 +56,8 @@ export async function readSignals(
   const configDir = claudeConfigDir(context.table.environment(record.environment));
   const conversation = context.table.agentSessions(record.id).at(-1)?.id;
   const known = terminals.terminal(record.terminal);
+  // After the process: what an agent wrote before it ended counts.
+  const said = await transcript.read();
   const silent = process.kind === 'running' && (hooks.lastEventAt ?? 0) < process.startedAt;
   const state = joinSignals({
     process,
@@ -65,7 +67,7 @@ export async function readSignals(
       configDir === undefined || conversation === undefined
         ? undefined
         : sources.registry.entry(configDir, conversation, isAlive),
-    transcript: transcript.read(),
+    transcript: said,
     screen: silent ? await screenOf(terminals, record.terminal) : undefined,
     now: context.clock.now(),
   });

@@ -165,7 +165,7 @@ export class Starter {
           await makeWorktree(context, record, await this.repositoryOf(record), true),
         );
         // An agent of before may have got its prompt, and be gone.
-        observation.takeIn(id);
+        await observation.takeIn(id);
         this.#rearmFirstPrompt(placed);
         await this.#launch(placed);
       } catch (error) {

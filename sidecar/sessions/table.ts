@@ -3,7 +3,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { Bindings, Row, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
-import { AgentSessionRecord, PromptRecord, RepositoryRecord, SessionRecord, TurnRecord } from './record.ts';
+import { Facts } from '../protocol/session.ts';
+import {
+  AgentSessionRecord,
+  PromptRecord,
+  RepositoryRecord,
+  SessionRecord,
+  TurnMessageRecord,
+  TurnRecord,
+} from './record.ts';
 
 type SessionPatch = Partial<Omit<SessionRecord, 'id'>>;
 
@@ -168,6 +176,27 @@ export class SessionTable {
       .map((row) => SessionRecord.parse(row));
   }
 
+  /** How many sessions have which facts, archived ones too. */
+  countFacts(): { facts: Facts; sessions: number }[] {
+    return this.#store
+      .all(
+        `SELECT agent_fact AS agent, landing, life, count(*) AS sessions
+         FROM session GROUP BY agent_fact, landing, life`,
+      )
+      .map((row) => ({ facts: Facts.parse(row), sessions: Number(row.sessions) }));
+  }
+
+  /** The terminals of sessions that are not archived, by their ids. */
+  terminalOwners(): Map<string, { session: string; pane: 'agent' | 'shell' }> {
+    const owners = new Map<string, { session: string; pane: 'agent' | 'shell' }>();
+    for (const row of this.#store.all("SELECT id, terminal, shell FROM session WHERE life <> 'archived'")) {
+      const session = String(row.id);
+      if (typeof row.shell === 'string') owners.set(row.shell, { session, pane: 'shell' });
+      if (typeof row.terminal === 'string') owners.set(row.terminal, { session, pane: 'agent' });
+    }
+    return owners;
+  }
+
   // ── Agent sessions ─────────────────────────────────────────────────────────
 
   agentSessions(session: string): AgentSessionRecord[] {
@@ -268,7 +297,9 @@ export class SessionTable {
   }
 
   turnCount(session: string): number {
-    return Number(this.#store.get('SELECT count(*) AS n FROM turn WHERE session = :session', { session })?.n);
+    return Number(
+      this.#store.get('SELECT max(n) AS n FROM turn WHERE session = :session', { session })?.n ?? 0,
+    );
   }
 
   /** Opens a turn; one that this event already opened stays as it is. */
@@ -280,6 +311,18 @@ export class SessionTable {
        ON CONFLICT (session, event) DO NOTHING`,
       turn,
     );
+  }
+
+  /** In the order of turns, then of time. */
+  turnMessages(session: string): TurnMessageRecord[] {
+    return this.#store
+      .all('SELECT * FROM turn_message WHERE session = :session ORDER BY n, at, event', { session })
+      .map((row) => TurnMessageRecord.parse(row));
+  }
+
+  /** Once for each event, however often it comes. */
+  addTurnMessage(message: TurnMessageRecord): void {
+    this.#store.run('INSERT OR IGNORE INTO turn_message VALUES (:session, :n, :event, :text, :at)', message);
   }
 
   closeTurn(

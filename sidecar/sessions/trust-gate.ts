@@ -22,7 +22,7 @@ const NOTED_WITHIN_MS = 10_000;
 
 const DEMAND: Reason = {
   kind: 'trust',
-  message: 'Do you trust the files in this repository? The agent asks once, in the main checkout.',
+  message: 'Do you trust the files in this repository? Asked once for each repository.',
   options: ['allow', 'deny'],
 };
 

@@ -1,7 +1,7 @@
 import type { HookEvent } from '../agents/claude/hook-event.ts';
+import type { SaidPrompt } from '../agents/claude/said-prompt.ts';
 import type { TurnRecord } from './record.ts';
 import type { SessionTable } from './table.ts';
-import type { SaidPrompt } from './transcript-tail.ts';
 
 /** What new events mean for the turns of a session. Applied in one transaction with keeping the events. */
 export interface TurnChange {
@@ -57,7 +57,9 @@ export function applyToTurns(
     if (event.agentId !== undefined) continue;
     const known = turns.find((turn) => turn.event === (event.promptId ?? event.name));
     if (event.event === 'UserPromptSubmit') {
-      if (known === undefined) open(event, arrived.get(event.name) ?? event.prompt ?? '');
+      const text = arrived.get(event.name) ?? event.prompt ?? '';
+      if (known !== undefined) noteMessage(table, known, event, text);
+      else if (!isOvertaken(event, turns)) open(event, text);
       continue;
     }
     if (event.event === 'SessionStart') {
@@ -67,6 +69,7 @@ export function applyToTurns(
       continue;
     }
     const lostItsBeginning = known === undefined && event.promptId !== undefined && !isOpen(turns.at(-1));
+    if (isOvertaken(event, turns) && known === undefined) continue;
     if (lostItsBeginning && IN_TURN.includes(event.event)) {
       open(event, said.find(({ promptId }) => promptId === event.promptId)?.text ?? '');
     }
@@ -80,6 +83,30 @@ export function applyToTurns(
     }
   }
   return change;
+}
+
+/** What was told of a turn that nobody has heard of comes after another turn has begun: it does not end that one. */
+function isOvertaken({ promptId, at }: HookEvent, turns: readonly TurnRecord[]): boolean {
+  const last = turns.at(-1);
+  return promptId !== undefined && last !== undefined && isOpen(last) && at < last.started_at;
+}
+
+/** Keeps what steers a turn that runs. A prompt that is told again, and what the CLI itself says, steer nothing. */
+function noteMessage(table: SessionTable, turn: TurnRecord, event: HookEvent, text: string): void {
+  if (!isOpen(turn) || /^\s*(<task-notification|$)/.test(text)) return;
+  const before = table.turnMessages(turn.session).findLast(({ n }) => n === turn.n)?.text ?? turn.prompt;
+  if ([turn.prompt, before].some((known) => withoutSpace(known) === withoutSpace(text))) return;
+  table.addTurnMessage({
+    session: turn.session,
+    n: turn.n,
+    event: event.name,
+    text,
+    at: Math.round(event.at),
+  });
+}
+
+function withoutSpace(text: string): string {
+  return text.replace(/\s+/g, '');
 }
 
 /**

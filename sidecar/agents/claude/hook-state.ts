@@ -34,7 +34,13 @@ export interface HookState {
   /** Prompt ids of the last turns that ended, oldest first: what comes late or twice of them changes nothing. */
   past: string[];
   /** How the last turn of this conversation ended. */
-  last: { outcome: TurnEnd; at: number; promptId: string | null; message: string | null } | null;
+  last: {
+    outcome: TurnEnd;
+    at: number;
+    promptId: string | null;
+    prompt: string | null;
+    message: string | null;
+  } | null;
   /** Tasks and crons that go on after the last Stop and wake the agent by themselves. */
   background: number;
   /** Calls that run or wait, in order. */
@@ -162,12 +168,15 @@ function step(state: HookState, event: HookEvent): void {
  * Of a turn that another has followed, or of a prompt whose turn has ended. After a Stop the turn may go on: a Stop hook
  * of the person may want that. With a new conversation nothing of the one before goes on.
  */
-function isOfThePast(state: HookState, { event, promptId, agentSessionId, source }: HookEvent): boolean {
+function isOfThePast(state: HookState, told: HookEvent): boolean {
+  const { event, promptId, agentSessionId, source } = told;
   // `/clear` always makes a conversation.
   if (event === 'SessionStart') return source === 'clear' && state.agentSessions.includes(agentSessionId);
   if (event === 'SessionEnd' || promptId === undefined || !state.past.includes(promptId)) return false;
   if (state.turn !== null) return state.turn.promptId !== promptId;
-  return event === 'UserPromptSubmit' || state.last?.promptId !== promptId;
+  if (state.last?.promptId !== promptId) return true;
+  // Background work that ends wakes the agent with other words.
+  return event === 'UserPromptSubmit' && (state.last.prompt ?? told.prompt) === told.prompt;
 }
 
 /** A call of before has its result now; that is all that can still come of it. */
@@ -234,9 +243,10 @@ function touchTurn(state: HookState, event: HookEvent): void {
 function endTurn(state: HookState, outcome: TurnEnd, event: HookEvent, at = event.at): void {
   if (state.turn === null && outcome === 'interrupted') return;
   const promptId = state.turn?.promptId ?? event.promptId ?? null;
+  const prompt = state.turn?.prompt ?? null;
   const message = outcome === 'interrupted' ? null : (event.lastMessage ?? null);
   if (isTold(state, outcome, event)) return;
-  state.last = { outcome, at, promptId, message };
+  state.last = { outcome, at, promptId, prompt, message };
   state.turn = null;
   if (promptId === null) return;
   state.past = [...state.past.filter((id) => id !== promptId), promptId].slice(-MAX_PAST);

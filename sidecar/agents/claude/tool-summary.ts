@@ -27,6 +27,10 @@ export function questionsOf(input: unknown): { question: string; multiSelect: bo
   }));
 }
 
+function told({ question, multiSelect, options }: ReturnType<typeof questionsOf>[number]) {
+  return { question: oneLine(question), multiSelect, options: options.map(oneLine) };
+}
+
 /** What the person is asked by a tool call that waits. */
 export function reasonOf(call: OpenCall): Reason {
   const { tool, input } = call;
@@ -40,6 +44,7 @@ export function reasonOf(call: OpenCall): Reason {
       tool,
       input,
       ...(first === undefined || first.options.length === 0 ? {} : { options: first.options.map(oneLine) }),
+      ...(questions.length < 2 && first?.multiSelect !== true ? {} : { questions: questions.map(told) }),
     };
   }
   if (tool === 'ExitPlanMode') {

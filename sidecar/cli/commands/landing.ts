@@ -6,6 +6,8 @@ import { age } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { examples, filled, line, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { entrySentence } from '../entry-sentence.ts';
+import { landingSteps } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
@@ -108,6 +110,7 @@ async function land(context: CommandContext, name: string, options: LandOptions)
     entry = await ended(context, sidecar, entry);
   }
   context.output.result(entry, () => sentence(entry));
+  for (const step of landingSteps(entry)) context.output.hint(step);
   if (options.wait && entry.state !== 'landed') process.exitCode = 1;
 }
 
@@ -197,12 +200,5 @@ async function diff(
 }
 
 function sentence(entry: QueueEntry): string {
-  const what = `${entry.session} "${printable(entry.title)}"`;
-  const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
-  if (entry.state === 'landed') {
-    const note = entry.message === null ? '' : `\n${printable(entry.message)}`;
-    return `${what} landed on ${where} as ${entry.landed?.slice(0, 10)}.${note}`;
-  }
-  const paths = entry.paths.map((path) => `\n  ${printable(path)}`).join('');
-  return `${what} is ${entry.state}${entry.message === null ? '' : `: ${printable(entry.message)}`}${paths}`;
+  return `${entry.session} "${printable(entry.title)}" ${entrySentence(entry)}`;
 }

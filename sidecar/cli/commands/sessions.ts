@@ -1,14 +1,20 @@
 import { type Command, Option } from 'commander';
+import { takesWhy } from '../../protocol/answers.ts';
+import type { QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
+import type { Reason, ReasonKind } from '../../protocol/reason.ts';
 import { PermissionMode, type Session, type Turn } from '../../protocol/session.ts';
 import { age, dollars } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { count, examples, filled, key, line, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { entrySentence } from '../entry-sentence.ts';
+import { landingSteps, nextSteps } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { withProgress } from '../progress.ts';
-import { stateLabel } from '../state-label.ts';
+import type { SidecarConnection } from '../sidecar-connection.ts';
+import { stateLabel, stateSentence } from '../state-label.ts';
 import { readPrompt } from '../stdin.ts';
 
 interface NewOptions {
@@ -136,7 +142,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .description('end the agent; branch, worktree and conversation stay')
     .addArgument(sessionArgument())
     .addHelpText('after', examples('stop k3f9'))
-    .action(act(simple(protocol.Stop)));
+    .action(act(stop));
 
   program
     .command('archive')
@@ -176,7 +182,10 @@ function madeLines(session: Session): string {
     `branch    ${session.branch}, from ${session.base}`,
     `worktree  ${printable(session.worktree)}`,
   ];
-  if (session.state === 'needs-you') lines.push(`needs you ${printable(session.reason?.message ?? '')}`);
+  if (session.state === 'needs-you') {
+    lines.push(`needs you ${printable(session.reason?.message ?? '')}`);
+    lines.push(...nextSteps(session).map((step) => `          ${step}`));
+  }
   return lines.join('\n');
 }
 
@@ -225,17 +234,38 @@ function oneLine(text: string): string {
 async function show(context: CommandContext, name: string): Promise<void> {
   const sidecar = await context.sidecar();
   const session = await sidecar.request(protocol.ShowSession, { session: name });
-  context.output.result(session, () => describe(session, context.output, context.now()));
+  const entry = await lastEntry(sidecar, session);
+  context.output.result(session, () => describe(session, entry, context.output, context.now()));
 }
 
-function describe(session: Session, output: Output, now: number): string {
+/** Needs that come from the merge queue. */
+const OF_LANDING: readonly ReasonKind[] = [
+  'conflict',
+  'check-failed',
+  'landing-stopped',
+  'base-refuses-pushes',
+  'login',
+];
+
+/** How the session stands in the merge queue, or why it left it; undefined when that is not what there is to tell. */
+async function lastEntry(sidecar: SidecarConnection, session: Session): Promise<QueueEntry | undefined> {
+  const { id, queue, reason } = session;
+  if (queue === null && (reason === null || !OF_LANDING.includes(reason.kind))) return undefined;
+  const entries = await sidecar.request(protocol.ListQueue, { ended: true });
+  return entries
+    .filter((entry) => entry.session === id)
+    .sort((one, other) => other.queuedAt - one.queuedAt)
+    .at(0);
+}
+
+function describe(session: Session, entry: QueueEntry | undefined, output: Output, now: number): string {
   const rows: [string, string][] = [
     ['session', session.id + (session.key === null ? '' : ` (${session.key})`)],
     ['title', printable(session.title)],
     ['state', `${stateLabel(session, output)} for ${age(session.since, now)}`],
     ['repository', session.repo],
     ['branch', `${session.branch}, from ${session.base}`],
-    ['worktree', session.worktree],
+    ['worktree', session.state === 'archived' ? `removed (was ${session.worktree})` : session.worktree],
     ['agent', [session.agent, session.model, session.mode].filter((part) => part !== null).join(', ')],
     ['turns', String(session.turns)],
     [
@@ -244,16 +274,28 @@ function describe(session: Session, output: Output, now: number): string {
         (session.cost.unpriced > 0 ? `, ${session.cost.unpriced} requests unpriced` : ''),
     ],
   ];
-  if (session.reason !== null) {
-    rows.splice(3, 0, ['needs you', printable(session.reason.message)]);
-    if (session.reason.input !== undefined) {
-      rows.splice(4, 0, ['input', printable(JSON.stringify(session.reason.input))]);
-    }
-    if (session.reason.options !== undefined) {
-      rows.splice(5, 0, ['options', printable(session.reason.options.join(' · '))]);
-    }
+  const needs: [string, string][] = [];
+  const { reason } = session;
+  if (reason !== null) {
+    needs.push(['needs you', printable(reason.message)]);
+    if (reason.input !== undefined) needs.push(['input', printable(JSON.stringify(reason.input))]);
+    for (const options of optionRows(reason)) needs.push(['options', printable(options)]);
   }
+  if (entry !== undefined) needs.push(['queue', entrySentence(entry)]);
+  const steps =
+    reason === null && entry?.state === 'waiting' ? landingSteps(entry) : nextSteps(session, entry);
+  for (const step of steps) needs.push(['next', step]);
+  rows.splice(3, 0, ...needs);
   return rows.map(([name, value]) => `${output.paint('dim', name.padEnd(11))}${value}`).join('\n');
+}
+
+/** What can be chosen; of several questions at once a row each. */
+function optionRows({ questions = [], ...reason }: Reason): string[] {
+  if (questions.length > 1) {
+    return questions.map(({ question, options }) => `${question} ${options.join(' · ')}`);
+  }
+  const options = [...(reason.options ?? []), ...(takesWhy(reason) ? ['deny: why'] : [])];
+  return options.length === 0 ? [] : [options.join(' · ')];
 }
 
 async function send(context: CommandContext, name: string, text: string): Promise<void> {
@@ -268,10 +310,16 @@ async function send(context: CommandContext, name: string, text: string): Promis
   );
 }
 
+/** How the session is after what was done, and what the person can do when it needs them. */
+function tellState({ output }: CommandContext, session: Session): void {
+  output.result(session, stateSentence);
+  for (const step of nextSteps(session)) output.hint(step);
+}
+
 async function answer(context: CommandContext, name: string, text: string): Promise<void> {
   const sidecar = await context.sidecar();
   const session = await sidecar.request(protocol.Answer, { session: name, answer: text }, context.signal);
-  context.output.result(session, () => `${session.id} is ${session.state}.`);
+  tellState(context, session);
 }
 
 interface WaitOptions {
@@ -291,16 +339,12 @@ async function wait(context: CommandContext, name: string, options: WaitOptions)
     context.signal,
   );
   if (!reached) {
-    throw new FairleadError(
-      'wait.timed-out',
-      `${session.id} is ${session.state} after ${options.timeout} s.`,
-      {
-        hint: `Run \`fairlead show ${session.id}\` to see what it waits for.`,
-        data: session,
-      },
-    );
+    throw new FairleadError('wait.timed-out', `${options.timeout} s have passed: ${stateSentence(session)}`, {
+      hint: `Run \`fairlead show ${session.id}\` to see what it waits for.`,
+      data: session,
+    });
   }
-  context.output.result(session, () => `${session.id} is ${session.state}.`);
+  tellState(context, session);
 }
 
 async function log(context: CommandContext, name: string, options: { turns: boolean }): Promise<void> {
@@ -331,19 +375,33 @@ function conversation(turns: readonly Turn[], output: Output): string {
   return turns
     .map((turn) => {
       const head = output.paint('bold', `── Turn ${turn.n} · ${turn.outcome} · ${dollars(turn.costUsd)}`);
-      const prompt = printable(turn.prompt)
-        .split('\n')
-        .map((line) => `> ${line}`)
-        .join('\n');
-      return [head, prompt, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
+      const said = [turn.prompt, ...turn.messages.map(({ text }) => text)].map(quoted).join('\n>\n');
+      return [head, said, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
     })
     .join('\n\n');
+}
+
+function quoted(text: string): string {
+  return printable(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
 }
 
 async function rename(context: CommandContext, name: string, title: string): Promise<void> {
   const sidecar = await context.sidecar();
   const session = await sidecar.request(protocol.Rename, { session: name, title });
   context.output.result(session, () => `${session.id} is now "${printable(session.title)}".`);
+}
+
+async function stop(context: CommandContext, name: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const session = await sidecar.request(protocol.Stop, { session: name }, context.signal);
+  context.output.result(session, ({ id }) => `${id} was stopped.`);
+  if (session.queue !== null) {
+    context.output.note('It is still queued: its work lands as it is.');
+    context.output.hint(`To take it out of the queue: fairlead unqueue ${session.id}`);
+  }
 }
 
 /** A request that takes a session and answers with it. */
@@ -353,6 +411,6 @@ function simple(kind: SessionRequest) {
   return async (context: CommandContext, name: string): Promise<void> => {
     const sidecar = await context.sidecar();
     const session = await sidecar.request(kind, { session: name }, context.signal);
-    context.output.result(session, () => `${session.id} is ${session.state}.`);
+    tellState(context, session);
   };
 }

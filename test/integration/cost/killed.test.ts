@@ -47,7 +47,7 @@ it('a ledger that is killed while it reads neither loses nor doubles a request',
       const counted = Math.round((home.ledger.sessionCost('parent').ownUsd * 1e9) / TOKEN);
       expect(counted).toBeLessThanOrEqual(told);
     }
-    home.ledger.read(transcripts);
+    await home.read(transcripts);
     const usd = (told * TOKEN) / 1e9;
     expect(home.ledger.sessionCost('parent')).toEqual({ ownUsd: usd, usd, unpriced: 0 });
     expect(home.ledger.sessionCost('fork')).toEqual({ ownUsd: 0, usd, unpriced: 0 });

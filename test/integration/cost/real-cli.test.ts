@@ -45,11 +45,11 @@ async function ask(prompt: string, args: readonly string[]): Promise<number> {
 }
 
 /** Reads what the CLI wrote for an agent session; a transcript that is missing fails the test. */
-function read(agentSession: string): void {
+async function read(agentSession: string): Promise<void> {
   const transcript = findTranscript(claude.configDir, agentSession);
   expect(transcript).toBeDefined();
   const paths = transcript === undefined ? [] : [transcript, ...findSubagentTranscripts(transcript)];
-  expect(home.ledger.read(paths)).toMatchObject({ malformed: 0, unreadable: [] });
+  expect(await home.read(paths)).toMatchObject({ malformed: 0, unreadable: [] });
 }
 
 function addSession(name: string): string {
@@ -101,7 +101,7 @@ describe('the ledger and the CLI', () => {
     tellWork('work');
     const agentSession = addSession('s');
     const total = await ask('work', ['--session-id', agentSession, '--model', id]);
-    read(agentSession);
+    await read(agentSession);
     const cost = home.ledger.sessionCost('s');
     expect(cost.unpriced).toBe(0);
     expect(cost.ownUsd).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe('the ledger and the CLI', () => {
     const agentSession = addSession('s');
     await ask('large', ['--session-id', agentSession, '--model', 'claude-haiku-5-5']);
     const total = await ask('fast', ['--resume', agentSession, '--model', 'claude-opus-5']);
-    read(agentSession);
+    await read(agentSession);
     expect(home.ledger.sessionCost('s').ownUsd).toBeCloseTo(total, 9);
     expect(
       home.ledger
@@ -151,11 +151,11 @@ describe('the ledger and the CLI', () => {
     const [parent, fork] = [addSession('parent'), addSession('fork')];
     await ask('delegate', ['--session-id', parent]);
     const forked = await ask('try another way', ['--resume', parent, '--fork-session', '--session-id', fork]);
-    read(fork);
-    read(parent);
+    await read(fork);
+    await read(parent);
     const before = home.ledger.sessionCost('parent').ownUsd;
     const total = await ask('go on', ['--resume', parent]);
-    read(parent);
+    await read(parent);
     expect(home.ledger.sessionCost('parent').ownUsd).toBeCloseTo(total, 9);
     expect(home.ledger.sessionCost('fork').ownUsd).toBeCloseTo(forked - before, 9);
     expect(home.ledger.sessionCost('fork').usd).toBeGreaterThan(home.ledger.sessionCost('fork').ownUsd);
@@ -168,7 +168,7 @@ describe('the ledger and the CLI', () => {
     expect(await ask('work', ['--session-id', agentSession, '--model', 'claude-nonesuch-9'])).toBeGreaterThan(
       0,
     );
-    read(agentSession);
+    await read(agentSession);
     expect(home.ledger.sessionCost('s')).toEqual({ ownUsd: 0, usd: 0, unpriced: 2 });
   });
 });

@@ -53,6 +53,7 @@ describe('what people see of an agent', () => {
       message: 'Bash: mkdir one',
       tool: 'Bash',
       input: mkdir('one'),
+      options: ['allow', 'deny'],
     });
     await using attached = new Attached(world.fairlead, id);
     await attached.until((screen) => dialogOptions(screen).length > 0);
@@ -195,7 +196,8 @@ describe('what people see of an agent', () => {
   it('is needed for a login that is no longer good', TIMEOUT, async () => {
     world.model.when(prompt('Ask without a key')).alwaysFailsWith(401, 'invalid x-api-key');
     const { id } = await world.start('Ask without a key');
-    expect(await waitFor('needs-you', id)).toMatchObject({ reason: { kind: 'login' }, outcome: 'failed' });
+    // The terminal tells of the login, a hook of the turn's end, one a moment after the other.
+    await world.fairlead.until(id, ({ outcome, reason }) => outcome === 'failed' && reason?.kind === 'login');
     // Its turn has ended, if badly: nothing keeps its worktree.
     expect(await world.json('archive', id)).toMatchObject({ state: 'archived' });
   });

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Ledger } from '../../../sidecar/cost/ledger.ts';
-import { pricesWith } from '../../../sidecar/cost/prices.ts';
+import { Ledger, type LedgerRead } from '../../../sidecar/cost/ledger.ts';
+import { type Prices, pricesWith } from '../../../sidecar/cost/prices.ts';
 import { MIGRATIONS } from '../../../sidecar/platform/migrations.ts';
 import { Store } from '../../../sidecar/platform/store.ts';
+import { SCANNER } from '../../support/scanner.ts';
 
 export const PRICES = pricesWith();
 
@@ -21,6 +22,10 @@ export class LedgerHome {
     this.store.run(
       "INSERT INTO repository (id, common_dir, main, created_at) VALUES ('r', '/r/.git', '/r', 0)",
     );
+  }
+
+  read(paths: readonly string[]): Promise<LedgerRead> {
+    return this.ledger.read(paths, SCANNER);
   }
 
   path(name: string): string {
@@ -56,6 +61,12 @@ export class LedgerHome {
     this.store.close();
     this.store = Store.open(join(this.folder, 'state.db'), MIGRATIONS);
     this.ledger = Ledger.open(this.store, PRICES);
+  }
+
+  /** As a process finds it that was built with another price table. */
+  async priceWith(prices: Prices): Promise<void> {
+    this.ledger = Ledger.open(this.store, prices);
+    await this.ledger.catchUp(async () => {});
   }
 
   remove(): void {

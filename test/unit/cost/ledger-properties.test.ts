@@ -41,12 +41,12 @@ function homeFor(made: Family): LedgerHome {
 }
 
 /** The answers of a ledger that reads the whole files once, one after the other, in the order of `names`. */
-function full(made: Family, names: readonly string[]) {
+async function full(made: Family, names: readonly string[]) {
   const home = homeFor(made);
   try {
     for (const name of names) {
       appendFileSync(home.path(name), made.files.get(name) ?? '');
-      home.ledger.read([home.path(name)]);
+      await home.read([home.path(name)]);
     }
     return answers(home, made);
   } finally {
@@ -65,8 +65,8 @@ function failNextCommit(home: LedgerHome, where: number): void {
 
 describe('the ledger', () => {
   it('says the same after any appends, torn lines, restarts, crashes and rewrites as after one reading', () => {
-    fc.assert(
-      fc.property(family, fc.array(step, { maxLength: 40 }), fc.nat(99), (made, steps, turn) => {
+    return fc.assert(
+      fc.asyncProperty(family, fc.array(step, { maxLength: 40 }), fc.nat(99), async (made, steps, turn) => {
         const home = homeFor(made);
         try {
           const names = [...made.files.keys()];
@@ -81,7 +81,7 @@ describe('the ledger', () => {
             const name = names[file % names.length] ?? '';
             const path = home.path(name);
             if (kind === 'append') append(name, bytes);
-            else if (kind === 'read') home.ledger.read([path]);
+            else if (kind === 'read') await home.read([path]);
             else if (kind === 'restart') home.restart();
             else if (kind === 'rewrite' && done.has(name)) {
               // The same content under another inode.
@@ -92,7 +92,7 @@ describe('the ledger', () => {
             } else if (kind === 'crash') {
               failNextCommit(home, bytes);
               try {
-                home.ledger.read(names.map((each) => home.path(each)));
+                await home.read(names.map((each) => home.path(each)));
               } catch (error) {
                 expect(String(error)).toContain('crash');
               }
@@ -100,9 +100,9 @@ describe('the ledger', () => {
             }
           }
           for (const name of names) append(name, Number.POSITIVE_INFINITY);
-          home.ledger.read(names.map((name) => home.path(name)));
+          await home.read(names.map((name) => home.path(name)));
           const turned = names.slice(turn % names.length).concat(names.slice(0, turn % names.length));
-          expect(answers(home, made)).toEqual(full(made, turned));
+          expect(answers(home, made)).toEqual(await full(made, turned));
         } finally {
           home.remove();
         }
@@ -112,12 +112,12 @@ describe('the ledger', () => {
   });
 
   it('gives every session of a family what it paid and what it inherited, and the family adds up exactly', () => {
-    fc.assert(
-      fc.property(family, (made) => {
+    return fc.assert(
+      fc.asyncProperty(family, async (made) => {
         const home = homeFor(made);
         try {
           for (const [name, bytes] of made.files) appendFileSync(home.path(name), bytes);
-          home.ledger.read([...made.files.keys()].map((name) => home.path(name)));
+          await home.read([...made.files.keys()].map((name) => home.path(name)));
           const nano = (requests: Family['requests']) =>
             requests.reduce((sum, { priced, output }) => sum + (priced ? output * TOKEN : 0), 0);
           for (const id of made.agentSessions) {

@@ -10,28 +10,28 @@ import { SessionHome } from './session-home.ts';
 const CONVERSATION = '11111111-1111-4111-8111-111111111111';
 
 describe('transcripts', () => {
-  it('of earlier conversations that left none are looked for now and then, the one at hand always', () => {
+  it('of earlier conversations that left none are looked for now and then, the one at hand always', async () => {
     using home = new SessionHome();
     const keyboard = { screen: async () => [], press: async () => true };
     const ledger = Ledger.open(home.store, pricesWith());
-    const intake = new Intake(home.context, ledger, new Delivery(home.context, keyboard));
+    const intake = new Intake(home.context, ledger, new Delivery(home.context, keyboard), () => {});
     home.table.appendAgentSession('s', 'earlier', 0);
     home.table.appendAgentSession('s', 'at-hand', 0);
-    const feed = new Feed();
-    const found = () => {
-      intake.take(home.session, join(home.folder, 'git'), feed);
+    const feed = new Feed(home.context.transcripts);
+    const found = async () => {
+      await intake.take(home.session, join(home.folder, 'git'), feed);
       return home.table
         .agentSessions('s')
         .filter(({ transcript }) => transcript !== null)
         .map(({ id }) => id);
     };
-    expect(found()).toEqual([]);
+    expect(await found()).toEqual([]);
     const projects = join(home.folder, '.claude', 'projects', 'w');
     mkdirSync(projects, { recursive: true });
     for (const id of ['earlier', 'at-hand']) writeFileSync(join(projects, `${id}.jsonl`), '');
-    expect(found()).toEqual(['at-hand']);
+    expect(await found()).toEqual(['at-hand']);
     home.clock.time += 60_000;
-    expect(found()).toEqual(['earlier', 'at-hand']);
+    expect(await found()).toEqual(['earlier', 'at-hand']);
   });
 });
 
@@ -47,6 +47,7 @@ describe('event files', () => {
       home.context,
       Ledger.open(home.store, pricesWith()),
       new Delivery(home.context, keyboard),
+      () => {},
     );
     gitDir = join(home.folder, 'git');
     precious = join(home.folder, 'precious');
@@ -57,23 +58,23 @@ describe('event files', () => {
   });
   afterEach(() => home[Symbol.dispose]());
   const events = () => join(gitDir, 'fairlead', 'events');
-  const take = () => intake.take(home.session, gitDir, new Feed());
+  const take = () => intake.take(home.session, gitDir, new Feed(home.context.transcripts));
   const put = (name: string, event: object) =>
     writeFileSync(join(events(), name), JSON.stringify({ session_id: CONVERSATION, ...event }));
 
-  it('are taken in and removed', () => {
+  it('are taken in and removed', async () => {
     put('1', { hook_event_name: 'UserPromptSubmit', prompt: 'do it', prompt_id: 'p' });
     writeFileSync(join(events(), '2'), 'no event');
-    expect(take()).toBe(true);
+    expect(await take()).toBe(true);
     expect(readdirSync(events())).toEqual([]);
     expect(home.turns).toEqual([['do it', 'open', null]]);
   });
 
-  it('that are links or folders cost nothing of what they lead to', () => {
+  it('that are links or folders cost nothing of what they lead to', async () => {
     symlinkSync(precious, join(events(), 'link'));
     mkdirSync(join(events(), 'folder'));
     writeFileSync(join(events(), 'folder', 'letter'), 'dear');
-    take();
+    await take();
     expect(readdirSync(events())).toEqual(['folder']);
     expect(readdirSync(join(events(), 'folder'))).toEqual(['letter']);
     expect(readdirSync(precious).sort()).toEqual(['inner', 'letter']);
@@ -83,7 +84,7 @@ describe('event files', () => {
     ['their folder', (git: string) => join(git, 'fairlead', 'events')],
     ['the folder above', (git: string) => join(git, 'fairlead')],
     ['the git directory', (git: string) => git],
-  ])('are not looked for when %s is a link', (_what, at) => {
+  ])('are not looked for when %s is a link', async (_what, at) => {
     const link = at(join(home.folder, 'other'));
     mkdirSync(join(link, '..'), { recursive: true });
     mkdirSync(join(precious, 'events'));
@@ -91,7 +92,7 @@ describe('event files', () => {
     for (const folder of ['events', 'fairlead/events'])
       writeFileSync(join(precious, folder, 'letter'), 'dear');
     symlinkSync(precious, link);
-    intake.take(home.session, join(home.folder, 'other'), new Feed());
+    await intake.take(home.session, join(home.folder, 'other'), new Feed(home.context.transcripts));
     expect(readdirSync(precious, { recursive: true }).sort()).toEqual(
       ['events', 'events/letter', 'fairlead', 'fairlead/events', 'fairlead/events/letter'].concat([
         'inner',

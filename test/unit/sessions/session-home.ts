@@ -12,6 +12,7 @@ import type { SessionContext } from '../../../sidecar/sessions/context.ts';
 import { FleetEvents } from '../../../sidecar/sessions/events.ts';
 import type { PromptRecord, SessionRecord } from '../../../sidecar/sessions/record.ts';
 import { SessionTable } from '../../../sidecar/sessions/table.ts';
+import { SCANNER } from '../../support/scanner.ts';
 
 /** Time that passes only when a test says so. */
 export class StillClock implements Clock {
@@ -42,6 +43,7 @@ export class SessionHome implements Disposable {
     ids: systemIds,
     log: SILENT,
     paths: pathsFor({ FAIRLEAD_HOME: this.folder }),
+    transcripts: SCANNER,
     configFor: () => readConfig(join(this.folder, 'config.toml')),
     networkEnvironment: () => ({}),
   };

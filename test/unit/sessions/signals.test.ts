@@ -38,7 +38,7 @@ async function read({ session, terminal, rebooted = false, screen = [] }: Situat
   return await readSignals(home.context, home.session, {
     terminals,
     events: [],
-    transcript: new TranscriptTail(),
+    transcript: new TranscriptTail(home.context.transcripts),
     registry: new SharedRegistry(home.clock),
     rebooted,
   });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TranscriptTail } from '../../../sidecar/sessions/transcript-tail.ts';
+import { SCANNER } from '../../support/scanner.ts';
 
 let folder: string;
 let lines = 0;
@@ -26,18 +27,18 @@ function write(name: string, ...all: string[]): string {
   return path;
 }
 
-function promptsOf(...all: string[]): string[] {
-  const tail = new TranscriptTail();
+async function promptsOf(...all: string[]): Promise<string[]> {
+  const tail = new TranscriptTail(SCANNER);
   tail.follow(write('one.jsonl', ...all));
-  tail.read();
+  await tail.read();
   return tail.prompts.map(({ text }) => text);
 }
 
 describe('the prompts in a transcript', () => {
-  it('are what a person said, not what the CLI says in their name', () => {
+  it('are what a person said, not what the CLI says in their name', async () => {
     const result = [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }];
     expect(
-      promptsOf(
+      await promptsOf(
         said('one'),
         said('a reminder', { isMeta: true }),
         said('of a subagent', { isSidechain: true }),
@@ -49,11 +50,11 @@ describe('the prompts in a transcript', () => {
     ).toEqual(['one', 'two']);
   });
 
-  it('are also commands, in both forms that the CLI writes', () => {
+  it('are also commands, in both forms that the CLI writes', async () => {
     const command = (name: string, args = '') =>
       `<command-name>${name}</command-name>\n  <command-message>x</command-message>\n  <command-args>${args}</command-args>`;
     expect(
-      promptsOf(
+      await promptsOf(
         said(command('/compact', 'keep the plan')),
         line('system', { subtype: 'local_command', content: command('/context') }),
         line('system', {
@@ -64,29 +65,29 @@ describe('the prompts in a transcript', () => {
     ).toEqual(['/compact keep the plan', '/context']);
   });
 
-  it('come as they are written, and only of the transcript that is followed', () => {
-    const tail = new TranscriptTail();
+  it('come as they are written, and only of the transcript that is followed', async () => {
+    const tail = new TranscriptTail(SCANNER);
     const path = write('one.jsonl', said('one'));
     tail.follow(path);
-    tail.read();
+    await tail.read();
     const torn = said('two');
     appendFileSync(path, torn.slice(0, 20));
-    tail.read();
+    await tail.read();
     expect(tail.prompts.map(({ text }) => text)).toEqual(['one']);
     appendFileSync(path, torn.slice(20));
-    tail.read();
+    await tail.read();
     expect(tail.prompts.map(({ text }) => text)).toEqual(['one', 'two']);
     tail.follow(write('two.jsonl', said('three')));
     expect(tail.prompts).toEqual([]);
-    expect(tail.read()?.promptAt).not.toBeNull();
+    expect((await tail.read())?.promptAt).not.toBeNull();
     expect(tail.prompts.map(({ text }) => text)).toEqual(['three']);
     tail.follow(join(folder, 'none.jsonl'));
-    expect(tail.read()).toBeUndefined();
+    expect(await tail.read()).toBeUndefined();
   });
 
-  it('are remembered as the last few', () => {
+  it('are remembered as the last few', async () => {
     const all = Array.from({ length: 100 }, (_, n) => said(`prompt ${n}`));
-    const prompts = promptsOf(...all);
+    const prompts = await promptsOf(...all);
     expect(prompts.length).toBeLessThan(50);
     expect(prompts.at(-1)).toBe('prompt 99');
   });

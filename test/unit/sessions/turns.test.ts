@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { HookEvent } from '../../../sidecar/agents/claude/hook-event.ts';
+import type { SaidPrompt } from '../../../sidecar/agents/claude/said-prompt.ts';
 import type { TurnRecord } from '../../../sidecar/sessions/record.ts';
 import { SessionTable } from '../../../sidecar/sessions/table.ts';
-import type { SaidPrompt } from '../../../sidecar/sessions/transcript-tail.ts';
 import { applyToTurns, openMissedTurn } from '../../../sidecar/sessions/turns.ts';
 import { hookEvent } from '../agents/claude/timeline.ts';
 import { SessionHome } from './session-home.ts';
@@ -57,6 +57,35 @@ describe('the history of turns', () => {
 });
 
 describe('turns', () => {
+  const messages = (home: SessionHome) => home.table.turnMessages('s').map(({ n, text }) => [n, text]);
+
+  it('keep what steers them, in order, and once', () => {
+    using home = new SessionHome();
+    const steer = (at: number, prompt: string) => submit(at, 'a', prompt);
+    apply(home, [submit(1, 'a', 'count'), steer(2, 'count\n'), steer(3, 'backwards'), steer(4, 'backwards')]);
+    apply(home, [
+      steer(5, '<task-notification>done'),
+      steer(6, 'and loud'),
+      stop(7, 'a'),
+      steer(8, 'too late'),
+    ]);
+    apply(home, [submit(9, 'b', 'next'), steer(10, 'far too late')]);
+    expect(messages(home)).toEqual([
+      [1, 'backwards'],
+      [1, 'and loud'],
+    ]);
+    expect(home.turns.map(([prompt]) => prompt)).toEqual(['count', 'next']);
+  });
+
+  it('go on when what belongs to an earlier one comes late', () => {
+    using home = new SessionHome();
+    apply(home, [submit(10, 'b')]);
+    expect(apply(home, [submit(5, 'a'), stop(6, 'a')])).toEqual({ opened: false, closed: false });
+    expect(home.turns).toEqual([['text of b', 'open', null]]);
+    apply(home, [stop(12, 'b'), stop(13, 'b'), submit(14, 'c'), stop(15, 'b'), submit(16, 'b')]);
+    expect(home.turns.map(([, outcome]) => outcome)).toEqual(['done', 'open']);
+  });
+
   it('begin with a prompt and end with Stop', () => {
     using home = new SessionHome();
     expect(apply(home, [submit(1, 'a'), stop(2, 'a'), submit(3, 'b')])).toEqual({

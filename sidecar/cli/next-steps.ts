@@ -1,0 +1,88 @@
+import { quoteWord } from '../platform/shell.ts';
+import { answersTo, takesWhy } from '../protocol/answers.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
+import type { Reason } from '../protocol/reason.ts';
+import type { Session } from '../protocol/session.ts';
+
+/** What the person can do about a session that needs them, a command a line. `entry` is its last in the queue. Pure. */
+export function nextSteps({ id, reason }: Session, entry?: QueueEntry): string[] {
+  if (reason === null) return [];
+  switch (reason.kind) {
+    case 'permission':
+    case 'plan':
+      return takesWhy(reason)
+        ? [`It takes allow, deny, or deny with a reason: fairlead answer ${id} "deny: why"`]
+        : [`It takes allow or deny: fairlead answer ${id} allow`];
+    case 'question':
+      return [questionStep(id, reason)];
+    case 'trust':
+      return [`Answer it, or deny: fairlead answer ${id} allow`];
+    case 'api-error':
+      return [`When that is over, let it go on: fairlead send ${id} "Go on"`];
+    case 'agent-ended':
+    case 'terminal-lost':
+      return [`Start it again, with its conversation: fairlead resume ${id}`];
+    case 'start-failed':
+      return [`Put that right, then: fairlead resume ${id}`];
+    case 'prompt-undelivered':
+      return [`See what stands in its terminal, then send it again: fairlead attach ${id}`];
+    case 'conflict':
+    case 'check-failed':
+    case 'landing-stopped':
+    case 'base-refuses-pushes':
+      return entry === undefined ? [`Land again: fairlead land ${id}`] : landingSteps(entry);
+    case 'login':
+      return entry !== undefined && entry.reason === 'sign-in'
+        ? landingSteps(entry)
+        : [`Sign in, or answer, in its terminal: fairlead attach ${id}`];
+    case 'unknown':
+    case 'hook-failed':
+    case 'budget':
+      return [`Look at its terminal: fairlead attach ${id}`];
+  }
+}
+
+function questionStep(id: string, reason: Reason): string {
+  const { questions = [] } = reason;
+  if (questions.length > 1) {
+    return `It takes a line for each of its ${questions.length} questions, or deny: fairlead answer ${id} TEXT`;
+  }
+  const [first] = answersTo(reason) ?? [];
+  // Not all that is asked comes with what can be chosen; the dialog in the terminal has it.
+  if (first === undefined) return `Answer in its terminal: fairlead attach ${id}`;
+  const what = questions.length === 1 ? 'options parted by commas' : 'an option, its number';
+  return `It takes ${what}, a text of your own, or deny: fairlead answer ${id} ${quoted(first)}`;
+}
+
+/** What the person can do about an entry that waits for them, or left the queue without landing. Pure. */
+export function landingSteps(entry: QueueEntry): string[] {
+  const { session: id, state, reason, base, remote, check } = entry;
+  const onto = remote === null ? base : `${remote}/${base}`;
+  const again = `Then land again: fairlead land ${id}`;
+  if (state === 'waiting') {
+    const first = reason === 'base-red' ? [`Mend ${base}: it is checked again once that has moved.`] : [];
+    return [
+      ...first,
+      `It stays queued and lands once that is put right; to try at once: fairlead land ${id}`,
+      `To take it out of the queue: fairlead unqueue ${id}`,
+    ];
+  }
+  if (state !== 'failed') return [];
+  switch (reason) {
+    case 'conflict': {
+      const text = `Merge ${onto} into this branch and resolve the conflicts`;
+      return [`Let its agent resolve it: fairlead send ${id} ${quoted(text)}`, again];
+    }
+    case 'red-check': {
+      const text = `Merge ${onto} into this branch and make this succeed: ${check ?? 'the check'}`;
+      return [`Let its agent mend it: fairlead send ${id} ${quoted(text)}`, again];
+    }
+    default:
+      return [`Put that right, then land again: fairlead land ${id}`];
+  }
+}
+
+/** As one word of a shell, whoever wrote it; in double quotes where that is the same, since they read better. */
+function quoted(text: string): string {
+  return /^[\w ./:,;()&|<>=-]*$/.test(text) ? `"${text}"` : quoteWord(text);
+}

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Session } from '../../../sidecar/protocol/session.ts';
+import { prompt } from '../../support/model/story.ts';
+import { TestRepository } from '../../support/repository.ts';
+import { SidecarHarness } from '../../support/sidecar.ts';
+import { World } from '../../support/world.ts';
+
+const TIMEOUT = 120_000;
+
+describe('what the person is told to do next', { timeout: TIMEOUT }, () => {
+  let repository: TestRepository;
+  let fairlead: SidecarHarness;
+  let session: Session;
+  beforeEach(async () => {
+    repository = TestRepository.with({ 'a.txt': 'a\n' });
+    fairlead = new SidecarHarness(repository.environment);
+    const made = await fairlead.json<{ session: Session }>(['new', '--no-start', 'Work'], {
+      cwd: repository.folder,
+    });
+    session = made.session;
+  });
+  afterEach(async () => {
+    await fairlead[Symbol.asyncDispose]();
+    repository[Symbol.dispose]();
+  });
+  const run = (...args: string[]) => fairlead.run(args, { cwd: repository.folder });
+
+  it('after a conflict is to have it resolved, by land and by show, with each path once', async () => {
+    const { id } = session;
+    repository.at(session.worktree).commit({ 'a.txt': 'of the session\n' }, 'Work');
+    repository.commit({ 'a.txt': 'of the person\n' }, 'Other work');
+    const landed = await run('land', id, '--to', 'local');
+    expect(landed.code).toBe(1);
+    expect(landed.stdout).toBe(`${id} "Work" failed: It conflicts with main in a.txt.\n`);
+    const next = `fairlead send ${id} "Merge main into this branch and resolve the conflicts"`;
+    expect(landed.stderr).toContain(next);
+    const shown = await run('show', id);
+    expect(shown.stdout).toContain(next);
+    expect(shown.stdout).toContain(`fairlead land ${id}`);
+  });
+
+  it('of a session that was stopped in the queue says that it is still queued', async () => {
+    const { id, worktree } = session;
+    repository.at(worktree).commit({ 'a.txt': 'of the session\n' }, 'Work');
+    await fairlead.json(['land', id, '--to', 'local', '--check', 'exec sleep 600', '--no-wait']);
+    await fairlead.until(id, ({ queue }) => queue !== null);
+    const stopped = await run('stop', id);
+    expect(stopped).toMatchObject({ code: 0, stdout: `${id} was stopped.\n` });
+    expect(stopped.stderr).toContain('still queued');
+    expect(stopped.stderr).toContain(`fairlead unqueue ${id}`);
+    expect((await run('unqueue', id)).stdout).toBe(`${id} "Work" was taken out of the queue.\n`);
+    expect((await run('stop', id)).stderr).toBe('');
+  });
+
+  it('of an archived session says that its worktree was removed', async () => {
+    const { id, worktree } = session;
+    expect((await run('archive', id)).stdout).toBe(`${id} is archived.\n`);
+    expect((await run('show', id)).stdout).toContain(`removed (was ${worktree})`);
+  });
+});
+
+it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }, async () => {
+  await using world = await World.open();
+  world.model
+    .when(prompt('Make it'))
+    .callsTool('Bash', { command: 'mkdir made', description: 'Make it' })
+    .thenCallsTool('AskUserQuestion', {
+      questions: [
+        {
+          question: 'Which color?',
+          header: 'Color',
+          multiSelect: false,
+          options: [
+            { label: 'Red', description: 'Bright' },
+            { label: 'Deep blue', description: 'Calm' },
+          ],
+        },
+      ],
+    })
+    .thenSays('Made.');
+  const { id } = await world.start('Make it', '--mode', 'manual');
+  expect((await world.asks(id)).reason?.options).toEqual(['allow', 'deny']);
+  const asked = await world.fairlead.run(['show', id]);
+  expect(asked.stdout).toMatch(/options +allow · deny · deny: why/);
+  expect(asked.stdout).toContain(`fairlead answer ${id} "deny: why"`);
+  expect((await world.error('answer', id, 'perhaps')).message).toContain(
+    'It takes: allow, deny, "deny: why".',
+  );
+  const waited = await world.fairlead.run(['wait', id]);
+  expect(waited.stdout).toMatch(new RegExp(`^${id} needs you: Bash: mkdir made\\n$`));
+  await world.json('answer', id, 'allow');
+  await world.fairlead.until(id, ({ reason }) => reason?.kind === 'question' && reason.input !== undefined);
+  const chosen = await world.fairlead.run(['show', id]);
+  expect(chosen.stdout).toMatch(/options +Red · Deep blue/);
+  expect(chosen.stdout).toContain(`fairlead answer ${id} "Red"`);
+  await world.json('answer', id, 'Deep blue');
+  await world.finished(id);
+});
