@@ -92,12 +92,31 @@ function copyNodePty() {
   }
 }
 
+/** The client library is most of what the extension weighs: a bundle of its own, loaded on first use. */
+const lazyClient = {
+  name: 'lazy-client',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/client\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './client.js', external: true } : undefined,
+    );
+  },
+};
+
+const extensionOptions = {
+  ...options,
+  entryPoints: { extension: 'extension/extension.ts', client: 'extension/connection/client.ts' },
+  external: ['vscode'],
+  plugins: [lazyClient],
+  banner: {},
+  minify: true,
+};
+
 mkdirSync(dist, { recursive: true });
 copyNodePty();
 if (existsSync(join(root, 'media'))) cpSync(join(root, 'media'), join(dist, 'media'), { recursive: true });
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`);
 if (process.argv.includes('--watch')) {
-  await (await context(options)).watch();
+  await Promise.all([options, extensionOptions].map(async (each) => (await context(each)).watch()));
 } else {
-  await build(options);
+  await Promise.all([build(options), build(extensionOptions)]);
 }

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type * as vscode from 'vscode';
 import { ResponseError } from 'vscode-jsonrpc/node';
 import {
@@ -13,7 +13,8 @@ import {
   type WorkDoneProgressEnd,
   type WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
-import { z } from 'zod';
+import * as z from 'zod';
+import { Attachment, type AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import { isErrorCode, WIRE_ERROR_NUMBER } from '../../sidecar/protocol/errors.ts';
 import * as protocol from '../../sidecar/protocol/protocol.ts';
 import { ExtensionError } from '../failure.ts';
@@ -135,6 +136,15 @@ export class SidecarClient {
     } finally {
       listening?.dispose();
     }
+  }
+
+  /**
+   * A byte stream to a terminal of a session, on the ptyhost's own socket.
+   * @throws ExtensionError as for `Attach`; `ptyhost.lost`
+   */
+  async attach(session: string, pane: protocol.Pane, options: AttachmentOptions): Promise<Attachment> {
+    const { socket, ticket } = await this.request('Attach', { session, pane });
+    return Attachment.open(connect(socket), ticket, options);
   }
 
   on<Name extends NotificationName>(name: Name, listener: (news: NewsOf<Name>) => void): vscode.Disposable {

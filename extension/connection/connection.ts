@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import * as vscode from 'vscode';
-import type { SidecarInfo } from '../../sidecar/protocol/protocol.ts';
+import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
+import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import { ExtensionError, failureOf } from '../failure.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { SidecarProgram } from './program.ts';
@@ -69,6 +70,13 @@ export class Connection implements vscode.Disposable {
     const client = await this.start();
     await this.#ready.promise;
     return client.request(name, params, options);
+  }
+
+  /** See `SidecarClient.attach`. */
+  async attach(session: string, pane: Pane, options: AttachmentOptions): Promise<Attachment> {
+    const client = await this.start();
+    await this.#ready.promise;
+    return client.attach(session, pane, options);
   }
 
   /** Survives every reconnection. */

@@ -39,9 +39,9 @@ export class FleetStatus implements vscode.Disposable {
       this.#item.text = `$(bell-dot) ${needing}`;
       this.#item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
     } else if (working > 0) {
-      this.#item.text = `$(fairlead-mark) ${working}`;
+      this.#item.text = `$(type-hierarchy-sub) ${working}`;
     } else {
-      this.#item.text = '$(fairlead-mark)';
+      this.#item.text = '$(type-hierarchy-sub)';
     }
     const words = this.#words(needing, working, sessions.length);
     this.#item.accessibilityInformation = { label: `Fairlead: ${words}` };

@@ -1,10 +1,9 @@
-import { connect } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import * as vscode from 'vscode';
-import { Attachment } from '../../sidecar/protocol/attachment.ts';
+import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane } from '../../sidecar/protocol/protocol.ts';
 import type { Size } from '../../sidecar/protocol/ptywire.ts';
-import { ExtensionError, failureOf } from '../failure.ts';
+import { failureOf } from '../failure.ts';
 import { RendererAcks } from './renderer-acks.ts';
 
 /** Bytes of output that may be on their way to the renderer. */
@@ -16,17 +15,15 @@ const AGAIN_MS = [100, 500, 2_000];
 
 const RESET = '\u001bc\u001b[3J';
 
-export interface Way {
-  socket: string;
-  ticket: string;
-}
+/** Opens the byte stream of the terminal; an agent that sleeps is started for it. */
+type OpenStream = (options: AttachmentOptions) => Promise<Attachment>;
 
 /**
  * A terminal of a session in the window: the ptyhost's byte stream, drawn by VS Code. It may go and come as it likes;
  * the program knows nothing of it.
  */
 export class SessionPty implements vscode.Pseudoterminal {
-  readonly #way: () => Promise<Way>;
+  readonly #open: OpenStream;
   readonly #pane: Pane;
   readonly #written = new vscode.EventEmitter<string>();
   readonly onDidWrite = this.#written.event;
@@ -47,9 +44,8 @@ export class SessionPty implements vscode.Pseudoterminal {
   #isOver = false;
   #isOpening = false;
 
-  /** `way` makes a new way to the terminal; it starts an agent that sleeps. */
-  constructor(way: () => Promise<Way>, pane: Pane) {
-    this.#way = way;
+  constructor(open: OpenStream, pane: Pane) {
+    this.#open = open;
     this.#pane = pane;
   }
 
@@ -88,8 +84,7 @@ export class SessionPty implements vscode.Pseudoterminal {
     this.#isOpening = true;
     this.#waitsForKey = false;
     try {
-      const { socket, ticket } = await this.#way();
-      const attachment = await Attachment.open(connect(socket), ticket, {
+      const attachment = await this.#open({
         client: 'vscode',
         window: WINDOW,
         manualAck: true,
@@ -168,9 +163,4 @@ export class SessionPty implements vscode.Pseudoterminal {
 function sizeOf(size: vscode.TerminalDimensions | undefined): Size | undefined {
   if (size === undefined || size.columns < 1 || size.rows < 1) return undefined;
   return { cols: size.columns, rows: size.rows };
-}
-
-/** Why a terminal that was opened for a session cannot be: the session is gone. */
-export function goneSession(): ExtensionError {
-  return new ExtensionError('session.missing', 'This session is gone.', { hint: 'Close this terminal.' });
 }

@@ -68,7 +68,7 @@ export class SessionTerminals implements vscode.Disposable {
   }
 
   #open(session: Session, pane: Pane): Opened {
-    const pty = new SessionPty(() => this.#connection.request('Attach', { session: session.id, pane }), pane);
+    const pty = new SessionPty((options) => this.#connection.attach(session.id, pane, options), pane);
     const location = vscode.workspace
       .getConfiguration('fairlead')
       .get<'panel' | 'editor'>('terminalLocation', 'panel');

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Where the state of an agent can be read from, best first. `process` always is. */
 export const AgentSignal = z.enum([

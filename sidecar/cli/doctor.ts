@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { findNode } from '../platform/node-runtime.ts';
 import { pathsFor } from '../platform/paths.ts';

@@ -9,7 +9,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import { z } from 'zod';
+import * as z from 'zod';
 import { BUILD, isOlderBuild } from '../platform/build.ts';
 import { bundleName, installBundle } from '../platform/bundle.ts';
 import { sleep, systemClock } from '../platform/clock.ts';

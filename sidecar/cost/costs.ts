@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Bindings, Store } from '../platform/store.ts';
 import type { CostGroup, CostRow } from '../protocol/protocol.ts';
 import { type NanoDollars, toUsd } from './money.ts';

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Positional, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Cost } from '../protocol/session.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { FairleadError } from '../protocol/errors.ts';
 
 /** US dollars a million tokens, with at most six decimals: finer ones could not be summed exactly. */

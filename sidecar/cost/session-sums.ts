@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Store } from '../platform/store.ts';
 import { type SessionSum, spans, sumOf } from './costs.ts';
 import type { NanoDollars } from './money.ts';

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { machineId } from '../platform/paths.ts';
 import { bootId, isAlive } from '../platform/processes.ts';
 import { FairleadError } from '../protocol/errors.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { asFairleadError, FairleadError, isErrorCode, messageOf } from '../protocol/errors.ts';
 import { sleep } from './clock.ts';
 import { withSpawnLock } from './spawn-lock.ts';

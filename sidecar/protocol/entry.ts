@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Where landed work goes: the base of the remote, or the base in this clone only. */
 export const LandTarget = z.enum(['remote', 'local']);

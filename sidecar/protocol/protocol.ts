@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EntryState, LandMethod, LandTarget, QueueEntry } from './entry.ts';
 import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a person is needed for. */
 export const ReasonKind = z.enum([

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Reason } from './reason.ts';
 
 /** What the agent does. Known from signals, never set by hand. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The native half of node-pty 1.2.0-beta.15 (`src/unix/pty.cc`), used without its JavaScript half. That one destroys

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Store } from '../platform/store.ts';
 import { EntryReason, EntryState, FINAL_ENTRY_STATES, LandMethod, LandTarget } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';

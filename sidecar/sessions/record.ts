@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Reason } from '../protocol/reason.ts';
 import { AgentFact, LandingFact, LifeFact, PermissionMode, TurnOutcome } from '../protocol/session.ts';
 

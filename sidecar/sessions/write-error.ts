@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Repository } from '../git/repository.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';

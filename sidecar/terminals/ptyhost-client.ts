@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { FairleadError } from '../protocol/errors.ts';
 import type { FrameSocket } from '../protocol/frame-socket.ts';
 import {

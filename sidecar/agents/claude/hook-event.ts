@@ -1,6 +1,6 @@
 import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { messageOf } from '../../protocol/errors.ts';
 
 /** An event file above this size, in bytes, is read only in part. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 
 /** What the CLI says of one of its interactive processes in `<config dir>/sessions/<pid>.json`. */

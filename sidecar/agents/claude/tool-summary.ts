@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reason } from '../../protocol/reason.ts';
 import type { OpenCall } from './hook-state.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { z } from 'zod';
+import * as z from 'zod';
 import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
 import { FairleadError } from '../../protocol/errors.ts';
