@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Connection } from './connection/connection.ts';
+import { failureOf } from './failure.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { Contents } from './lanes/contents.ts';
 import { Repositories } from './repositories.ts';
@@ -21,7 +22,9 @@ export class Context implements vscode.Disposable {
     this.extension = extension;
     this.output = vscode.window.createOutputChannel('Fairlead', { log: true });
     this.connection = new Connection(extension, this.output);
-    this.fleet = new Fleet(this.connection);
+    this.fleet = new Fleet(this.connection, (error) =>
+      this.output.warn(`The fleet could not be read: ${failureOf(error).message}`),
+    );
     this.repositories = new Repositories(this.connection);
     this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
     this.contents = new Contents(this.connection);

@@ -113,7 +113,6 @@ const extensionOptions = {
 
 mkdirSync(dist, { recursive: true });
 copyNodePty();
-if (existsSync(join(root, 'media'))) cpSync(join(root, 'media'), join(dist, 'media'), { recursive: true });
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`);
 if (process.argv.includes('--watch')) {
   await Promise.all([options, extensionOptions].map(async (each) => (await context(each)).watch()));

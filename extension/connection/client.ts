@@ -129,7 +129,11 @@ export class SidecarClient {
       });
     }
     try {
-      const answer = await this.#client.sendRequest(kind.method, all, token);
+      // The library takes an absent token for one that is null.
+      const answer =
+        token === undefined
+          ? await this.#client.sendRequest(kind.method, all)
+          : await this.#client.sendRequest(kind.method, all, token);
       return kind.result.parse(answer) as ResultOf<Name>;
     } catch (error) {
       throw fromWire(error);

@@ -22,12 +22,13 @@ export class Fleet implements vscode.Disposable {
   #members: Map<string, Session[]> | undefined;
   #loaded = false;
 
-  constructor(connection: Connection) {
+  /** `failed` hears of a fleet that could not be read when the connection came. */
+  constructor(connection: Connection, failed: (error: unknown) => void) {
     this.#connection = connection;
     this.#disposables = [
       this.#changed,
       connection.onDidChangeState(({ kind }) => {
-        if (kind === 'ready') void this.load();
+        if (kind === 'ready') void this.load().catch((error: unknown) => failed(error));
       }),
       connection.on('SessionChanged', (session) => this.#take(session)),
     ];
@@ -65,15 +66,11 @@ export class Fleet implements vscode.Disposable {
     );
   }
 
-  /** Reads everything anew. */
+  /** Reads everything anew. @throws ExtensionError as the sidecar answers */
   async load(): Promise<void> {
     // Followed first: what changes while the list travels comes after it.
     const following = this.#connection.request('FollowEvents', { after: Number.MAX_SAFE_INTEGER });
-    const [sessions] = await Promise.all([this.#connection.request('ListSessions', {}), following]).catch(
-      () => [undefined] as const,
-    );
-    // The connection went meanwhile; the next one loads again.
-    if (sessions === undefined) return;
+    const [sessions] = await Promise.all([this.#connection.request('ListSessions', {}), following]);
     this.#sessions.clear();
     for (const session of sessions) this.#sessions.set(session.id, session);
     this.#loaded = true;

@@ -1,0 +1,138 @@
+// Packages the extension as a VSIX, for this machine or for the targets that are named:
+//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER]
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root } from './setup.mjs';
+
+const TARGETS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
+/** Largest VSIX that is packaged, in bytes: what everybody downloads at each update. */
+const BUDGET = 1_500_000;
+const BUNDLES = ['extension.js', 'client.js', 'fairlead.js', 'sidecar.js', 'scan-worker.js', 'ptyhost.js'];
+/** Of the repository's own files. */
+const FILES = ['README.md', 'CHANGELOG.md', 'LICENSE', 'package.nls.json', 'media'];
+
+const { values } = parseArgs({
+  options: {
+    target: { type: 'string', multiple: true },
+    all: { type: 'boolean', default: false },
+    out: { type: 'string', default: join(root, 'dist', 'vsix') },
+  },
+});
+const here = `${process.platform}-${process.arch}`;
+const targets = values.all ? TARGETS : (values.target ?? [here]);
+const unknown = targets.filter((target) => !TARGETS.includes(target));
+if (unknown.length > 0) {
+  console.error(`There is no target ${unknown.join(', ')}; there are ${TARGETS.join(', ')}.`);
+  process.exit(2);
+}
+execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
+mkdirSync(values.out, { recursive: true });
+for (const target of targets) packageFor(target);
+
+function packageFor(target) {
+  const stage = mkdtempSync(join(tmpdir(), 'fairlead-vsix-'));
+  try {
+    for (const file of FILES) cpSync(join(root, file), join(stage, file), { recursive: true });
+    const { name, version, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    for (const only of [
+      'scripts',
+      'devDependencies',
+      'dependencies',
+      'allowScripts',
+      'private',
+      'bin',
+      'type',
+    ])
+      delete manifest[only];
+    manifest.engines = { vscode: manifest.engines.vscode };
+    writeFileSync(
+      join(stage, 'package.json'),
+      `${JSON.stringify({ name, version, ...manifest }, null, 2)}\n`,
+    );
+    // Neither `files` nor `.vscodeignore` is a warning; what is staged is what is meant.
+    writeFileSync(join(stage, '.vscodeignore'), '.vscodeignore\n');
+    stageBundles(stage, target);
+    const file = join(values.out, `${name}-${target}-${version}.vsix`);
+    const said = execFileSync(
+      process.execPath,
+      [
+        join(root, 'node_modules', '@vscode', 'vsce', 'vsce'),
+        'package',
+        '--target',
+        target,
+        // Everything is bundled, and what is native stands below dist/.
+        '--no-dependencies',
+        '--allow-missing-repository',
+        '--no-rewrite-relative-links',
+        '-o',
+        file,
+      ],
+      { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    if (/warning/i.test(said)) fail(`vsce warns:\n${said}`);
+    const { size } = statSync(file);
+    if (size > BUDGET) fail(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
+    console.log(`${file}  ${(size / 1e6).toFixed(2)} MB`);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function stageBundles(stage, target) {
+  const from = join(root, 'dist');
+  const to = join(stage, 'dist');
+  mkdirSync(to);
+  for (const file of [...BUNDLES, 'package.json']) cpSync(join(from, file), join(to, file));
+  for (const file of readdirSync(from)) {
+    if (file.endsWith('.LEGAL.txt')) cpSync(join(from, file), join(to, file));
+  }
+  const pty = join(root, 'node_modules', 'node-pty');
+  const own = join(to, 'node_modules', 'node-pty');
+  for (const part of ['package.json', 'LICENSE', 'lib', join('prebuilds', target)]) {
+    cpSync(join(pty, part), join(own, part), {
+      recursive: true,
+      filter: (source) => statSync(source).isDirectory() || !/\.(map|test\.js|pdb)$/.test(source),
+    });
+  }
+  writeFileSync(join(to, 'ThirdPartyNotices.txt'), notices());
+}
+
+/** The licences of every package that a bundle holds a part of. */
+function notices() {
+  const packages = new Set();
+  for (const bundle of BUNDLES) {
+    const { sources } = JSON.parse(readFileSync(join(root, 'dist', `${bundle}.map`), 'utf8'));
+    for (const source of sources) {
+      const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source);
+      if (found !== null) packages.add(found[1]);
+    }
+  }
+  return [...packages, 'node-pty']
+    .sort()
+    .map((name) => {
+      const folder = join(root, 'node_modules', name);
+      const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const text = readdirSync(folder).find((file) => /^(licen[cs]e|thirdpartynotices)/i.test(file));
+      const words =
+        text === undefined ? `Licence: ${license}` : readFileSync(join(folder, text), 'utf8').trim();
+      return `${name} ${version}\n${'-'.repeat(60)}\n${words}\n`;
+    })
+    .join('\n\n');
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

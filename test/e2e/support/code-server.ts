@@ -1,0 +1,152 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const SERVER = join(ROOT, 'test/e2e/code-server/node_modules/code-server/lib/vscode/out/server-main.js');
+
+/** What makes a workbench quiet: no welcome, no telemetry, no other extension's news. */
+const QUIET = {
+  'telemetry.telemetryLevel': 'off',
+  'update.mode': 'none',
+  'extensions.autoCheckUpdates': false,
+  'extensions.autoUpdate': false,
+  'extensions.ignoreRecommendations': true,
+  'workbench.startupEditor': 'none',
+  'workbench.tips.enabled': false,
+  'workbench.welcomePage.walkthroughs.openOnInstall': false,
+  'chat.disableAIFeatures': true,
+  'chat.commandCenter.enabled': false,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'workbench.enableExperiments': false,
+  'git.openRepositoryInParentFolders': 'never',
+  'remote.autoForwardPorts': false,
+  'terminal.integrated.gpuAcceleration': 'off',
+  'terminal.integrated.confirmOnExit': 'never',
+  'terminal.integrated.confirmOnKill': 'never',
+  'workbench.editor.enablePreview': false,
+  'editor.accessibilitySupport': 'off',
+};
+
+export interface CodeServerOptions {
+  /** Of the person: what agents start in. */
+  environment: Readonly<Record<string, string>>;
+  /** On top of what keeps the workbench quiet. */
+  settings?: Readonly<Record<string, unknown>>;
+  /** Whether Workspace Trust is asked for, as in an editor that was just installed. Default false. */
+  trust?: boolean;
+  /** For tests inside the extension host. */
+  smokeTestDriver?: boolean;
+}
+
+/** A VS Code server with the packaged extension in it, and nothing else of anybody's. */
+export class CodeServer implements AsyncDisposable {
+  readonly folder: string;
+  readonly port: number;
+  readonly #options: CodeServerOptions;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number, options: CodeServerOptions) {
+    this.folder = folder;
+    this.port = port;
+    this.#options = options;
+  }
+
+  /** Installs `vsix` and serves. */
+  static async start(vsix: string, options: CodeServerOptions): Promise<CodeServer> {
+    if (!existsSync(SERVER)) throw new Error(`code-server is not installed: npm ci --prefix test/e2e/code-server`);
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-e2e-'));
+    const server = new CodeServer(folder, await freePort(), options);
+    mkdirSync(join(folder, 'data/User'), { recursive: true });
+    server.settings({});
+    execFileSync(process.execPath, [SERVER, '--install-extension', vsix, '--force', ...server.#folders()], {
+      env: server.#environment(),
+      stdio: 'pipe',
+    });
+    await server.serve();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Everything that server and extension host wrote. */
+  get log(): string {
+    return readFileSync(join(this.folder, 'server.log'), 'utf8');
+  }
+
+  /** Replaces the person's settings, beside those that keep the workbench quiet. */
+  settings(settings: Readonly<Record<string, unknown>>): void {
+    const all = { ...QUIET, ...this.#options.settings, ...settings };
+    writeFileSync(join(this.folder, 'data/User/settings.json'), JSON.stringify(all, null, 2));
+  }
+
+  async serve(): Promise<void> {
+    const out = openSync(join(this.folder, 'server.log'), 'a');
+    this.#process = spawn(
+      process.execPath,
+      [
+        SERVER,
+        '--host',
+        '127.0.0.1',
+        '--port',
+        String(this.port),
+        '--without-connection-token',
+        '--accept-server-license-terms',
+        '--telemetry-level',
+        'off',
+        ...(this.#options.trust === true ? [] : ['--disable-workspace-trust']),
+        ...(this.#options.smokeTestDriver === true ? ['--enable-smoke-test-driver'] : []),
+        ...this.#folders(),
+      ],
+      { env: this.#environment(), stdio: ['ignore', out, out], detached: true },
+    );
+    for (let waited = 0; ; waited += 50) {
+      const answer = await fetch(this.url).catch(() => undefined);
+      if (answer !== undefined) return;
+      if (waited > 30_000) throw new Error(`code-server does not answer:\n${this.log}`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+
+  /** Ends the server with its extension hosts. */
+  async kill(): Promise<void> {
+    const { pid } = this.#process ?? {};
+    if (pid === undefined) return;
+    const ended = new Promise((done) => this.#process?.once('exit', done));
+    try {
+      // The whole group: an extension host outlives a server that is told to end.
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+
+  #folders(): string[] {
+    return ['--server-data-dir', this.folder, '--extensions-dir', join(this.folder, 'extensions')];
+  }
+
+  #environment(): Record<string, string> {
+    return { ...this.#options.environment, NODE_EXTRA_CA_CERTS: '' };
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((done, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port'))));
+    });
+  });
+}
