@@ -56,7 +56,8 @@ export class CodeServer implements AsyncDisposable {
 
   /** Installs `vsix` and serves. */
   static async start(vsix: string, options: CodeServerOptions): Promise<CodeServer> {
-    if (!existsSync(SERVER)) throw new Error(`code-server is not installed: npm ci --prefix test/e2e/code-server`);
+    if (!existsSync(SERVER))
+      throw new Error(`code-server is not installed: npm ci --prefix test/e2e/code-server`);
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-e2e-'));
     const server = new CodeServer(folder, await freePort(), options);
     mkdirSync(join(folder, 'data/User'), { recursive: true });
@@ -146,7 +147,9 @@ function freePort(): Promise<number> {
     server.once('error', fail);
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => (typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port'))));
+      server.close(() =>
+        typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port')),
+      );
     });
   });
 }

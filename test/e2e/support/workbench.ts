@@ -1,4 +1,4 @@
-import { type Browser, chromium, type ConsoleMessage, type Locator, type Page } from 'playwright-core';
+import { type Browser, type ConsoleMessage, chromium, type Locator, type Page } from 'playwright-core';
 
 /** How long something that has to appear may take on a busy machine, in milliseconds. */
 const PATIENCE = 30_000;
@@ -80,7 +80,10 @@ export class Workbench implements AsyncDisposable {
 
   /** Picks a row of the list that is open. */
   async pick(text: string | RegExp): Promise<void> {
-    await this.page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: text }).first().click();
+    await this.page
+      .locator('.quick-input-widget:visible .monaco-list-row', { hasText: text })
+      .first()
+      .click();
   }
 
   /** What the open question is called. */
@@ -91,7 +94,10 @@ export class Workbench implements AsyncDisposable {
   async openFleet(): Promise<void> {
     const fleet = this.page.locator('.sidebar .composite.title', { hasText: /Fairlead/i });
     if (!(await fleet.isVisible())) {
-      await this.page.locator('.activitybar').getByRole('tab', { name: /^Fairlead/ }).click();
+      await this.page
+        .locator('.activitybar')
+        .getByRole('tab', { name: /^Fairlead/ })
+        .click();
     }
     await fleet.waitFor();
   }

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
+const Manifest = z.looseObject({
+  activationEvents: z.array(z.string()),
+  engines: z.object({ vscode: z.string() }),
+  devDependencies: z.record(z.string(), z.string()),
+  contributes: z.looseObject({
+    commands: z.array(z.looseObject({ command: z.string(), title: z.string() })),
+    menus: z.record(z.string(), z.array(z.looseObject({ command: z.string(), when: z.string() }))),
+    keybindings: z.array(z.looseObject({ command: z.string() })),
+    viewsWelcome: z.array(z.looseObject({ contents: z.string() })),
+    colors: z.array(z.looseObject({ id: z.string() })),
+    configuration: z.looseObject({
+      properties: z.record(z.string(), z.looseObject({ markdownDescription: z.string() })),
+    }),
+    walkthroughs: z.array(
+      z.looseObject({
+        steps: z.array(z.looseObject({ media: z.object({ image: z.string(), altText: z.string() }) })),
+      }),
+    ),
+  }),
+});
+const manifest = Manifest.parse(JSON.parse(text));
+const { contributes } = manifest;
+const texts = z
+  .record(z.string(), z.string())
+  .parse(JSON.parse(readFileSync(join(ROOT, 'package.nls.json'), 'utf8')));
+/** Read as text: the table imports what only an editor has. */
+const source = readFileSync(join(ROOT, 'extension/commands.ts'), 'utf8');
+const handled = [...source.matchAll(/^ {2}'(fairlead\.\w+)': \{/gm)].map((found) => found[1] ?? '');
+const declared = contributes.commands.map(({ command }) => command);
+
+describe('the manifest', () => {
+  it('declares exactly the commands of the table', () => {
+    expect(handled.length).toBeGreaterThan(10);
+    expect([...handled].sort()).toEqual([...declared].sort());
+  });
+
+  it('names only declared commands in menus, keys, welcomes and walkthroughs', () => {
+    const named = [...Object.values(contributes.menus).flat(), ...contributes.keybindings].map(
+      ({ command }) => command,
+    );
+    const linked = Object.values(texts).flatMap((each) =>
+      [...each.matchAll(/\(command:(fairlead\.\w+)/g)].map((found) => found[1] ?? ''),
+    );
+    expect([...named, ...linked].filter((command) => !declared.includes(command))).toEqual([]);
+  });
+
+  it('has every text, and no text that nothing shows', () => {
+    const used = [...text.matchAll(/"%([\w.-]+)%"/g)].map((found) => found[1] ?? '');
+    expect(used.filter((key) => !(key in texts))).toEqual([]);
+    expect(Object.keys(texts).filter((key) => !used.includes(key))).toEqual([]);
+  });
+
+  it('shows pictures that are there', () => {
+    const pictures = contributes.walkthroughs.flatMap(({ steps }) => steps.map(({ media }) => media.image));
+    expect(pictures.filter((picture) => !existsSync(join(ROOT, picture)))).toEqual([]);
+  });
+
+  it('is checked against the API of the oldest editor that it runs in', () => {
+    expect(manifest.devDependencies['@types/vscode']).toBe(manifest.engines.vscode.replace('^', ''));
+  });
+
+  it('has every setting and colour that the code reads', () => {
+    const files = [
+      'extension/fleet/session-look.ts',
+      'extension/fleet/needs.ts',
+      'extension/connection/connection.ts',
+      'extension/actions/new-session.ts',
+      'extension/terminals/session-terminals.ts',
+    ];
+    const code = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
+    const settings = [...code.matchAll(/getConfiguration\('fairlead'\)\s*\.get<[^>]*>\('(\w+)'/g)].map(
+      (found) => `fairlead.${found[1]}`,
+    );
+    expect(new Set(settings)).toEqual(new Set(Object.keys(contributes.configuration.properties)));
+    const colors = [...code.matchAll(/'(fairlead\.\w+Foreground)'/g)].map((found) => found[1]);
+    expect(new Set(colors)).toEqual(new Set(contributes.colors.map(({ id }) => id)));
+  });
+});
