@@ -28,8 +28,8 @@ export async function openChanges(
     const left = status === 'added' ? undefined : contentsUri(session.id, oldPath ?? path, from);
     return [contentsUri(session.id, path, to), left, right];
   });
-  const count = files.length === 1 ? '1 file' : `${files.length} files`;
-  await vscode.commands.executeCommand('vscode.changes', `${session.title} (${count})`, resources);
+  // VS Code adds how many they are.
+  await vscode.commands.executeCommand('vscode.changes', session.title, resources);
   if (files.length > MAX_FILES) {
     await vscode.window.showInformationMessage(
       `The first ${MAX_FILES} of ${files.length} changed files are shown.`,

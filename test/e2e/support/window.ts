@@ -1,0 +1,74 @@
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { World, type WorldOptions } from '../../support/world.ts';
+import { CodeServer, type CodeServerOptions } from './code-server.ts';
+import { Workbench } from './workbench.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** Where pictures of a run go; looked at by people, never compared. */
+export const PICTURES = join(ROOT, 'test/.output/pictures');
+
+/** The packaged extension, made by the set-up of the suite. */
+export function vsix(): string {
+  const [file] = globSync(join(ROOT, 'dist/vsix', `fairlead-${process.platform}-${process.arch}-*.vsix`));
+  if (file === undefined) throw new Error('The extension is not packaged: npm run package');
+  return file;
+}
+
+/**
+ * A person with an editor: a {@link World}, a VS Code server with the packaged extension, and its windows. Disposing
+ * ends everything and fails when a window's console showed an error.
+ */
+export class Desk implements AsyncDisposable {
+  readonly world: World;
+  readonly server: CodeServer;
+  readonly #windows: Workbench[] = [];
+
+  private constructor(world: World, server: CodeServer) {
+    this.world = world;
+    this.server = server;
+  }
+
+  static async open(options: WorldOptions & Omit<CodeServerOptions, 'environment'> = {}): Promise<Desk> {
+    const { settings, trust, smokeTestDriver, ...rest } = options;
+    const world = await World.open(rest);
+    const { environment } = world.fairlead;
+    // An editor takes the environment of a login shell, which sets a PATH of its own.
+    writeFileSync(join(world.repository.root, 'home', '.profile'), `export PATH='${environment.PATH}'\n`);
+    const server = await CodeServer.start(vsix(), {
+      environment: { ...environment, SHELL: '/bin/bash' },
+      ...(settings === undefined ? {} : { settings }),
+      ...(trust === undefined ? {} : { trust }),
+      ...(smokeTestDriver === undefined ? {} : { smokeTestDriver }),
+    });
+    return new Desk(world, server);
+  }
+
+  /** Opens a window on the repository, or on another folder; null for none. */
+  async window(
+    folder: string | null = this.world.repository.folder,
+    size?: { width: number; height: number },
+  ): Promise<Workbench> {
+    const window = await Workbench.open(this.server.url, folder ?? undefined, size);
+    this.#windows.push(window);
+    return window;
+  }
+
+  /** Keeps a picture of a window. */
+  async picture(window: Workbench, name: string): Promise<void> {
+    mkdirSync(PICTURES, { recursive: true });
+    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const errors = this.#windows.flatMap((window) => window.errors);
+    try {
+      for (const window of this.#windows) await window[Symbol.asyncDispose]();
+      await this.server[Symbol.asyncDispose]();
+    } finally {
+      await this.world[Symbol.asyncDispose]();
+    }
+    if (errors.length > 0) throw new Error(`The console of a window showed:\n${errors.join('\n')}`);
+  }
+}
