@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
-import { LandMethod, LandTarget } from '../protocol/entry.ts';
+import { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
 
@@ -37,7 +37,7 @@ export const Config = z.strictObject({
       /** Shell command that must succeed on the merged tree. */
       check: z.string().min(1),
       checkMinutes: z.number().positive().max(MAX_MINUTES),
-      uncommitted: z.enum(['commit', 'refuse']),
+      uncommitted: Uncommitted,
     })
     .partial()
     .default({}),
@@ -142,6 +142,8 @@ function wordsOf(issue: z.core.$ZodIssue): string {
 export function joinConfigs(person: PersonConfig, repository: Config, main: string): JoinedConfig {
   const shared: Config = structuredClone(repository);
   for (const [section, key] of PERSONAL) delete (shared[section] as Record<string, unknown>)[key];
+  // Only to ask for more: to commit unasked is the person's word.
+  if (shared.land.uncommitted === 'commit') delete shared.land.uncommitted;
   const own = person.repository[main];
   return {
     branch: { ...shared.branch, ...person.branch, ...own?.branch },

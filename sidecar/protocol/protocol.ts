@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EntryState, LandMethod, LandTarget, QueueEntry } from './entry.ts';
+import { EntryState, LandMethod, LandTarget, QueueEntry, Uncommitted } from './entry.ts';
 import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
 
 /**
@@ -238,10 +238,15 @@ export const LandPreview = request(
   S,
   z.object({
     target: LandTarget.nullable(),
+    /** The target that the person's configuration names, and the one that is kept from an earlier answer. */
+    configured: LandTarget.nullable(),
+    kept: LandTarget.nullable(),
     remote: z.string().nullable(),
     base: z.string(),
     ahead: z.int(),
     uncommitted: z.array(z.string()),
+    /** What the configuration says of them; null when it says nothing. */
+    policy: Uncommitted.nullable(),
     /** Commits of the local base that the remote lacks. */
     localOnly: z.int(),
   }),

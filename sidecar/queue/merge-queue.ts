@@ -118,7 +118,10 @@ export class MergeQueue {
       const now = entries.openOf(session.id);
       if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
       const after = requireDependencies(this.#context, session, request.after ?? []);
-      if (request.to !== undefined) sessions.setLandTo(session.repository, request.to);
+      // Where the configuration says it, another answer counts this time only.
+      if (request.to !== undefined && decided.configured === null) {
+        sessions.setLandTo(session.repository, request.to);
+      }
       return now === undefined
         ? this.#add(session, decided, request, after)
         : this.#again(now, decided, request, after);

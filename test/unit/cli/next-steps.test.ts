@@ -55,6 +55,7 @@ const ENTRY: QueueEntry = {
   head: null,
   landed: null,
   queuedAt: 0,
+  changedAt: 0,
   endedAt: 0,
 };
 
