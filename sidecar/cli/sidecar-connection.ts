@@ -145,6 +145,7 @@ export class SidecarConnection {
     params: z.input<P>,
     signal?: AbortSignal,
   ): Promise<z.output<R>> {
+    if (signal?.aborted) throw new FairleadError('cancelled', 'Cancelled.');
     const cancel = new CancellationTokenSource();
     const onAbort = () => cancel.cancel();
     signal?.addEventListener('abort', onAbort, { once: true });

@@ -214,12 +214,13 @@ async function events(context: CommandContext, options: { follow: boolean; after
     return;
   }
   await Promise.race([sidecar.ended(), aborted(context.signal)]);
-  if (context.signal.aborted) return;
+  if (context.signal.aborted) throw new FairleadError('cancelled', 'Cancelled.');
   throw new FairleadError('daemon.lost', 'The sidecar ended.', {
     hint: 'Follow again with --after and the number of the last event.',
   });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -210,7 +210,7 @@ describe('the command line', { timeout: TIMEOUT }, () => {
     const second = await session('Second event');
     await expect.poll(() => text, { timeout: 10_000 }).toContain(second.id);
     child.kill('SIGINT');
-    expect(await ended).toBe(0);
+    expect(await ended).toBe(130);
     expect(stderr).toBe('');
     const events = text
       .trimEnd()
