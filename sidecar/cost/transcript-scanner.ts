@@ -157,8 +157,8 @@ export class ScanWorker implements TranscriptScanner {
 
   /** Gives up what cannot be asked again; the rest waits for the next worker. */
   #mourn(): void {
-    // A batch that has arrived but was not given away is read again by whoever asked.
-    this.#batches.length = 0;
+    // What has arrived counts: were it dropped, a worker that dies again and again would get nowhere.
+    while (this.#batches.length > 0) this.#giveAway();
     for (const [id, job] of this.#jobs) {
       job.deaths += 1;
       if (job.deaths < DEATHS) continue;

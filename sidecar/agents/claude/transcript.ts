@@ -48,7 +48,7 @@ const SKIPPED = [
   'tools-used',
 ].map((type) => Buffer.from(`{"type":"${type}`));
 const ATTACHMENT = Buffer.from('"attachment":{"type":');
-const USAGE = Buffer.from('"usage":{');
+const USAGE = Buffer.from('"usage"');
 
 /**
  * Reads what was appended to a transcript since `from`, up to the last newline: a torn last line waits.
@@ -100,10 +100,24 @@ function continues(fd: number, from: TranscriptPosition, inode: string, size: nu
   return there.equals(tail);
 }
 
-/** Whole lines from `start`: about `maxBytes`, more when one line is longer than that; empty when none has ended. */
+/** Kept from one reading to the next: to touch fresh memory costs as much as to copy the bytes into it. */
+let scratch = Buffer.alloc(0);
+const SCRATCH_BYTES = 1024 * 1024;
+
+/** `size` bytes that hold until the next call. */
+function scratchOf(size: number): Buffer {
+  if (size > SCRATCH_BYTES) return Buffer.allocUnsafe(size);
+  if (scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  return scratch.subarray(0, size);
+}
+
+/**
+ * Whole lines from `start`: about `maxBytes`, more when one line is longer than that; empty when none has ended. They
+ * hold until the next call.
+ */
 function readLines(fd: number, start: number, size: number, maxBytes: number): Buffer {
   for (let want = Math.min(size - start, maxBytes); want > 0; want = Math.min(size - start, want * 4)) {
-    const bytes = Buffer.allocUnsafe(want);
+    const bytes = scratchOf(want);
     let filled = 0;
     while (filled < want) {
       const count = readSync(fd, bytes, filled, want - filled, start + filled);
@@ -129,7 +143,7 @@ function allRows(bytes: Buffer, start: number): Collected {
   return collected;
 }
 
-/** An unescaped `"usage":{` stands only in lines of an answer: inside a string its quotes would be escaped. */
+/** A key `"usage"` stands in hardly any line but those of answers: inside a string its quotes would be escaped. */
 function usageRows(bytes: Buffer, start: number): Collected {
   const collected: Collected = { rows: [], malformed: 0 };
   for (let at = bytes.indexOf(USAGE); at !== -1; ) {
