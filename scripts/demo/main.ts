@@ -132,7 +132,7 @@ async function answerAll(): Promise<void> {
     }
     await show(['ls']);
     await show(['show', asking.id]);
-    await show(['answer', asking.id, 'allow']);
+    await show(['answer', asking.id, 'allow', '--need', String(asking.need)]);
   }
 }
 

@@ -54,7 +54,7 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
   on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
-  on(protocol.Answer, ({ session, answer }) => fleet.answer(session, answer));
+  on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
   on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),

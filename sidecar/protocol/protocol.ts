@@ -190,7 +190,11 @@ export const SendPrompt = request(
 );
 export const Answer = request(
   'session/answer',
-  S.extend({ answer: z.union([z.literal('allow'), z.literal('deny'), Text]) }),
+  S.extend({
+    answer: z.union([z.literal('allow'), z.literal('deny'), Text]),
+    /** What is answered, as `Session.need` had it when it was read; without it, what is asked when this arrives. */
+    need: z.int().optional(),
+  }),
   Session,
 );
 export const Interrupt = request('session/interrupt', S, Session);

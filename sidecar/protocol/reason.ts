@@ -28,6 +28,8 @@ export const Reason = z.object({
   /** One line for people; control characters stripped. */
   message: z.string(),
   tool: z.string().optional(),
+  /** Id of the tool call that asks, as the agent has it: the same command asked twice is asked by two calls. */
+  call: z.string().optional(),
   /** The tool's full input, as the agent gave it. Untrusted. */
   input: z.unknown().optional(),
   /** What can be answered, where that is known: labels in the agent's order, or `allow` and `deny`. */

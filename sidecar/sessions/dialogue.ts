@@ -3,7 +3,7 @@ import { FairleadError } from '../protocol/errors.ts';
 import type { Pane } from '../protocol/protocol.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 import type { Session } from '../protocol/session.ts';
-import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
+import { asks, giveAnswer, interruptTurn, Keyboard, notAsked } from './keyboard.ts';
 import { launchShell } from './launching.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
@@ -103,11 +103,13 @@ export class Dialogue {
 
   /**
    * Answers what the agent asks: `allow`, `deny`, `deny: why`, the label or number of a choice, or a text.
-   * @throws FairleadError `answer.nothing-to-answer`, `session.archived`
+   * `need` is what was asked when the person answered; without it, what is asked now.
+   * @throws FairleadError `answer.need-changed`, `answer.nothing-to-answer`, `session.archived`
    */
-  async answer(name: string, answer: string): Promise<void> {
+  async answer(name: string, answer: string, need?: number): Promise<void> {
     const { context, view, serial } = this.#parts;
     const record = view.living(name);
+    if (need !== undefined && !asks(record, need)) throw notAsked(record);
     if (record.demand?.kind === 'trust') return this.#starter.trust.answer(record, answer);
     await serial.run(`answer ${record.id}`, async () => {
       await giveAnswer(this.#keyboard, record, answer, () => context.table.get(record.id));

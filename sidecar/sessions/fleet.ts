@@ -184,8 +184,8 @@ export class Fleet {
     return { session: this.show(id), confirmed };
   }
 
-  async answer(name: string, answer: string): Promise<Session> {
-    await this.#dialogue.answer(name, answer);
+  async answer(name: string, answer: string, need: number | undefined): Promise<Session> {
+    await this.#dialogue.answer(name, answer, need);
     return this.show(name);
   }
 

@@ -12,6 +12,7 @@ import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
+import { isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
@@ -284,12 +285,15 @@ export class Observation {
     const sameReason = JSON.stringify(record.reason) === JSON.stringify(facts.reason);
     if (record.agent_fact === facts.agent && record.life === life && sameReason) return false;
     const now = clock.now();
+    const since = Math.round(facts.since ?? now);
+    const sameNeed = isSameNeed(record, { reason: facts.reason, since });
     table.update(record.id, {
       agent_fact: facts.agent,
+      ...(facts.reason === null || sameNeed ? {} : { need: record.need + 1 }),
       life,
       reason: facts.reason,
       changed_at: now,
-      ...(before === after && sameReason ? {} : { since: Math.round(facts.since ?? now) }),
+      ...(before === after && sameReason ? {} : { since }),
     });
     if (before !== after || !sameReason) {
       events.add({

@@ -182,6 +182,7 @@ function recordOf(
     life: 'starting',
     reason: null,
     demand: null,
+    need: 0,
     outcome: null,
     since: now,
     unread: false,

@@ -1,6 +1,6 @@
+import { answersTo } from '../protocol/answers.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { Cost, Facts, Session } from '../protocol/session.ts';
-import { answersTo } from '../protocol/answers.ts';
 import { display } from './display.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -40,6 +40,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     mode: record.mode,
     state,
     reason: state === 'needs-you' ? withAnswers(record.reason) : null,
+    need: state === 'needs-you' && record.reason !== null ? record.need : null,
     since: record.since,
     facts,
     family: record.family,

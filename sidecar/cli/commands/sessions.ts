@@ -86,6 +86,7 @@ export function addSessionCommands(program: Command, act: Act): void {
 
   program
     .command('answer')
+    .option('--need <n>', 'answer only this: the number of what is asked, from show --json', count('--need'))
     .description('answer what an agent asks: allow, deny, or a text')
     .addArgument(sessionArgument())
     .argument('<answer>', 'allow, deny, "deny: why", the label of an option, or a text', filled('<answer>'))
@@ -315,9 +316,23 @@ function tellState({ output }: CommandContext, session: Session): void {
   for (const step of nextSteps(session)) output.hint(step);
 }
 
-async function answer(context: CommandContext, name: string, text: string): Promise<void> {
+async function answer(
+  context: CommandContext,
+  name: string,
+  text: string,
+  options: { need?: number },
+): Promise<void> {
   const sidecar = await context.sidecar();
-  const session = await sidecar.request(protocol.Answer, { session: name, answer: text }, context.signal);
+  const asking = await sidecar.request(protocol.ShowSession, { session: name });
+  const need = options.need ?? asking.need ?? undefined;
+  if (asking.reason !== null && need === asking.need) {
+    context.output.note(`Answering: ${printable(asking.reason.message)}`);
+  }
+  const session = await sidecar.request(
+    protocol.Answer,
+    { session: name, answer: text, ...(need === undefined ? {} : { need }) },
+    context.signal,
+  );
   tellState(context, session);
 }
 

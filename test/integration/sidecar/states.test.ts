@@ -117,6 +117,27 @@ describe('what people see of an agent', () => {
     expect((await world.error('answer', planner.id, 'allow')).code).toBe('answer.nothing-to-answer');
   });
 
+  it('is answered only what was asked when the person read it', TIMEOUT, async () => {
+    world.model
+      .when(prompt('Make two folders'))
+      .callsTool('Bash', mkdir('harmless'))
+      .thenCallsTool('Bash', mkdir('harmful'))
+      .thenSays('Made none.');
+    const { id, worktree } = await world.start('Make two folders', '--mode', 'manual');
+    const first = await world.asks(id);
+    await world.json('answer', id, 'deny: not this', '--need', String(first.need));
+    const second = await world.fairlead.until(id, ({ need }) => need !== null && need !== first.need);
+    const refused = await world.error('answer', id, 'allow', '--need', String(first.need));
+    expect(refused).toMatchObject({ code: 'answer.need-changed', data: { need: second.need } });
+    expect(refused.message).toContain('mkdir harmful');
+    expect((await world.fairlead.show(id)).need).toBe(second.need);
+    await world.json('answer', id, 'deny: nor this', '--need', String(second.need));
+    await waitFor('finished', id);
+    expect(existsSync(join(worktree, 'harmful'))).toBe(false);
+    const over = await world.error('answer', id, 'allow', '--need', String(second.need));
+    expect(over.code).toBe('answer.nothing-to-answer');
+  });
+
   it('is finished, interrupted, after Esc in an answer and in a dialog', TIMEOUT, async () => {
     world.model.when(prompt('Think for long')).says('I begin.').hangs();
     world.model.when(prompt('Make the folder four')).callsTool('Bash', mkdir('four'));
