@@ -44,6 +44,7 @@ export interface ClientHost {
 /** One connection: a window, a command. Its end takes nothing else along. */
 export class Client {
   readonly #socket: Socket;
+  readonly #writer: SocketWriter;
   readonly #connection: MessageConnection;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -53,22 +54,18 @@ export class Client {
 
   constructor(socket: Socket, handlers: Handlers, host: ClientHost, clock: Clock, log: Log) {
     this.#socket = socket;
+    this.#writer = new SocketWriter(socket);
     this.#log = log;
     this.#clock = clock;
     const looked = this.#watch();
-    this.#connection = createMessageConnection(
-      new StreamMessageReader(socket),
-      new SocketWriter(socket),
-      undefined,
-      {
-        messageStrategy: {
-          handleMessage(message, next) {
-            looked();
-            return next(message);
-          },
+    this.#connection = createMessageConnection(new StreamMessageReader(socket), this.#writer, undefined, {
+      messageStrategy: {
+        handleMessage(message, next) {
+          looked();
+          return next(message);
         },
       },
-    );
+    });
     this.#connection.onClose(() => this.#gone.abort(new FairleadError('cancelled', 'The client left.')));
     this.#connection.onError(([error]) => this.#drop('what it sends is no JSON-RPC', error));
     this.#connection.onUnhandledNotification(() => {});
@@ -98,7 +95,7 @@ export class Client {
           })
           .finally(() => {
             this.#pending -= 1;
-            if (socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+            if (this.#writer.behind > MAX_UNSENT_BYTES) this.#drop('it does not read');
           });
       });
     }
@@ -114,6 +111,11 @@ export class Client {
     return this.#info?.environment ?? {};
   }
 
+  /** Bytes that wait for the client to read them. */
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
   /** Aborted once the connection has ended. */
   get gone(): AbortSignal {
     return this.#gone.signal;
@@ -121,7 +123,7 @@ export class Client {
 
   notify<P extends z.ZodType>(kind: NotificationKind<P>, params: z.input<P>): void {
     if (this.#gone.signal.aborted) return;
-    if (this.#socket.writableLength > MAX_UNSENT_BYTES) {
+    if (this.#writer.behind > MAX_UNSENT_BYTES) {
       this.#drop('it does not read');
       return;
     }
@@ -168,7 +170,7 @@ export class Client {
     this.#socket.on('data', (chunk: Buffer) => {
       const fault = limit.push(chunk);
       if (fault !== undefined) this.#drop(fault);
-      else if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+      else if (this.#writer.behind > MAX_UNSENT_BYTES) this.#drop('it does not read');
       else if (limit.messages - looked > MAX_WAITING) this.#drop('it floods');
     });
     const cancel = this.#clock.after(INTRODUCTION_MS, () => {

@@ -55,6 +55,7 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
   on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
+  on(protocol.ShowNeed, ({ session }) => fleet.need(session));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
   on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),

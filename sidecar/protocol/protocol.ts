@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EntryState, LandMethod, LandTarget, QueueEntry, Uncommitted } from './entry.ts';
+import { Reason } from './reason.ts';
 import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
 
 /**
@@ -197,6 +198,12 @@ export const Answer = request(
   }),
   Session,
 );
+/** What the person is needed for, in full: a tool's input of any length. */
+export const ShowNeed = request(
+  'session/need',
+  S,
+  z.object({ need: z.int().nullable(), reason: Reason.nullable() }),
+);
 export const Interrupt = request('session/interrupt', S, Session);
 
 export const WaitGoal = z.enum(['turn', 'needs-you', 'finished', 'landed']);
@@ -313,7 +320,10 @@ export const FleetEvent = z.object({
 });
 export type FleetEvent = z.infer<typeof FleetEvent>;
 
-/** Answers the kept events after `after`; later ones follow as {@link EventHappened} until the connection ends. */
+/**
+ * Answers the kept events after `after`; later ones follow as {@link EventHappened} until the connection ends. A client
+ * that reads too slowly is let go: it connects again, follows after the last event that it has, and lists anew.
+ */
 export const FollowEvents = request(
   'events/follow',
   z.object({ after: z.int().default(0), follow: z.boolean().default(true) }),

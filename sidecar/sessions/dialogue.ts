@@ -112,7 +112,13 @@ export class Dialogue {
     if (need !== undefined && !asks(record, need)) throw notAsked(record);
     if (record.demand?.kind === 'trust') return this.#starter.trust.answer(record, answer);
     await serial.run(`answer ${record.id}`, async () => {
-      await giveAnswer(this.#keyboard, record, answer, () => context.table.get(record.id));
+      await giveAnswer(
+        this.#keyboard,
+        record,
+        answer,
+        () => context.table.get(record.id),
+        () => this.#parts.observation.asked(context.table.get(record.id))?.input,
+      );
       await this.#leaves(view.of(record));
     });
   }

@@ -70,6 +70,16 @@ export class Fleet {
     return this.#parts.view.show(name);
   }
 
+  /** What the person is needed for, in full. @throws FairleadError `session.missing`, `session.ambiguous` */
+  need(name: string): { need: number | null; reason: Reason | null } {
+    const { observation, view } = this.#parts;
+    const { id, need, reason } = view.show(name);
+    return {
+      need,
+      reason: reason?.truncated ? observation.asked(this.#parts.context.table.get(id)) : reason,
+    };
+  }
+
   turns(name: string): Turn[] {
     return this.#parts.view.turns(name);
   }

@@ -70,6 +70,7 @@ export class Keyboard {
  * Answers what the agent asked when the person gave this answer, and nothing that it asks since.
  * @param seen the session as it was then; `need` is what it was given to
  * @param now the session as it is at the moment
+ * @param input the whole input of the tool that asks
  * @throws FairleadError `answer.need-changed` when it asks something else; `answer.nothing-to-answer` when it asks
  * nothing, or has no such answer
  */
@@ -78,6 +79,7 @@ export async function giveAnswer(
   seen: SessionRecord,
   answer: string,
   now: () => SessionRecord,
+  input: () => unknown = () => now().reason?.input,
 ): Promise<void> {
   const { id, terminal, reason } = seen;
   if (terminal === null || seen.agent_fact !== 'needs-you' || reason === null || seen.life === 'sleeping') {
@@ -86,7 +88,7 @@ export async function giveAnswer(
     });
   }
   const asked = () => asksStill(seen, now());
-  if (await keyboard.answer(terminal, answerOf(answer), { input: now().reason?.input, asked })) return;
+  if (await keyboard.answer(terminal, answerOf(answer), { input: input(), asked })) return;
   if (asked()) throw notAnswered(id, answer, reason);
   throw notAsked(now());
 }

@@ -16,6 +16,7 @@ import { isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
+import { shownReason } from './shown-input.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
@@ -29,6 +30,8 @@ interface Watched {
   folder: WatchedFolder | undefined;
   /** Why the folder could not be watched at the last try. */
   unwatchedWhy?: string | undefined;
+  /** What the agent asks, with the whole of its input, as of the last look. */
+  asked?: Reason | undefined;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
   feed: Feed;
@@ -137,6 +140,13 @@ export class Observation {
     }
   }
 
+  /** What the person is needed for, with the whole of a tool's input where the store has only its beginning. */
+  asked({ id, reason }: SessionRecord): Reason | null {
+    const asked = this.#watched.get(id)?.asked;
+    const isWhole = reason?.truncated !== true || asked === undefined || asked.call !== reason.call;
+    return isWhole ? reason : asked;
+  }
+
   /** The turn that runs ends here, because its agent is ended. */
   endTurn({ id }: SessionRecord, outcome: 'done' | 'interrupted'): void {
     this.#intake.endTurn(id, { outcome, answer: null, endedAt: this.#context.clock.now() });
@@ -231,9 +241,12 @@ export class Observation {
     if (reading !== undefined && readinessOf(record, reading) === 'blocked') {
       this.#delivery.confirmDialog(id, reading.since);
     }
+    watched.asked = reading?.reason;
     const changed = reading !== undefined && this.#interpret(record, reading);
     if (changed || taken) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
+    if (watched.feed.hasMore) this.#hint(id);
+    watched.feed.hasMore = false;
     this.#noteStranded(table.get(id));
   }
 
@@ -267,7 +280,7 @@ export class Observation {
     const demanded = record.demand !== null && reading.agent !== 'working' && reading.agent !== 'needs-you';
     const stored = this.#store(table.get(record.id), {
       agent: demanded ? 'needs-you' : reading.agent,
-      reason: demanded ? record.demand : (reading.reason ?? null),
+      reason: demanded ? record.demand : reading.reason === undefined ? null : shownReason(reading.reason),
       life: reading.life,
       since: reading.since,
     });

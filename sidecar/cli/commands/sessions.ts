@@ -233,9 +233,19 @@ function oneLine(text: string): string {
 
 async function show(context: CommandContext, name: string): Promise<void> {
   const sidecar = await context.sidecar();
-  const session = await sidecar.request(protocol.ShowSession, { session: name });
+  const session = await withWholeNeed(
+    sidecar,
+    await sidecar.request(protocol.ShowSession, { session: name }),
+  );
   const entry = await lastEntry(sidecar, session);
   context.output.result(session, () => describe(session, entry, context.output, context.now()));
+}
+
+/** The session with the whole input of the tool that asks, of which clients are told the beginning. */
+async function withWholeNeed(sidecar: SidecarConnection, session: Session): Promise<Session> {
+  if (session.reason?.truncated !== true) return session;
+  const { need, reason } = await sidecar.request(protocol.ShowNeed, { session: session.id });
+  return need === session.need ? { ...session, reason } : session;
 }
 
 /** Needs that come from the merge queue. */

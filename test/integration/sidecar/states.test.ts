@@ -49,6 +49,7 @@ describe('what people see of an agent', () => {
     const { id, worktree } = await world.start('Make the folder one', '--mode', 'manual');
     const asking = await world.asks(id);
     expect(asking.reason).toEqual({
+      call: expect.any(String),
       kind: 'permission',
       message: 'Bash: mkdir one',
       tool: 'Bash',
