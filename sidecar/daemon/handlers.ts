@@ -24,7 +24,7 @@ export interface Parts {
   stop(
     options: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
-  ): Promise<{ stopped: boolean; running: number }>;
+  ): Promise<{ stopped: boolean; running: number; ended: number }>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
   diff(request: DiffRequest, signal: AbortSignal): Promise<string>;

@@ -320,13 +320,15 @@ export class Sidecar {
   async #stop(
     request: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
-  ): Promise<{ stopped: boolean; running: number }> {
+  ): Promise<{ stopped: boolean; running: number; ended: number }> {
     const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
     const others = [...this.#server.clients].some((client) => client !== asker);
     if (request.onlyIfIdle && (others || this.#queue.isBusy || this.#fleet.isAnyInTurn())) {
-      return { stopped: false, running: running() };
+      return { stopped: false, running: running(), ended: 0 };
     }
+    let ended = 0;
     if (request.terminals) {
+      ended = this.#agentsRunning();
       await this.#fleet.stopAll();
       if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
         await this.#terminals.open();
@@ -338,7 +340,14 @@ export class Sidecar {
     const left = request.terminals ? 0 : running();
     // After the answer has gone out.
     setTimeout(() => void this.end(), 20);
-    return { stopped: true, running: left };
+    return { stopped: true, running: left, ended };
+  }
+
+  #agentsRunning(): number {
+    const owners = this.#fleet.terminalOwners();
+    return this.#terminals.terminals.filter(
+      ({ id, exited }) => exited === undefined && owners.get(id)?.pane === 'agent',
+    ).length;
   }
 
   /** Waits until a process has ended, for as long as somebody who waits for the answer would. */

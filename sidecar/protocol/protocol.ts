@@ -135,7 +135,13 @@ export const Doctor = request(
 export const StopSidecar = request(
   'sidecar/stop',
   z.object({ terminals: z.boolean(), onlyIfIdle: z.boolean().default(false) }),
-  z.object({ stopped: z.boolean(), running: z.int() }),
+  z.object({
+    stopped: z.boolean(),
+    /** Terminals that go on. */
+    running: z.int(),
+    /** Agents that were ended. */
+    ended: z.int().default(0),
+  }),
 );
 
 // ── Sessions ─────────────────────────────────────────────────────────────────

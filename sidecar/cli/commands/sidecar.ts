@@ -76,7 +76,7 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
   }
   if (sidecar === undefined) {
     const left = await isServed(paths.ptyhostSocket);
-    context.output.result({ stopped: false, running: 0 }, () =>
+    context.output.result({ stopped: false, running: 0, ended: 0 }, () =>
       left
         ? 'The sidecar does not run. Terminals go on; `fairlead down --all` ends them.'
         : 'The sidecar does not run.',
@@ -85,11 +85,14 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
   }
   const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all });
   await sidecar.ended();
-  context.output.result(answer, ({ running }) =>
-    running === 0
-      ? 'The sidecar has ended.'
-      : `The sidecar has ended; ${running === 1 ? 'one terminal goes' : `${running} terminals go`} on.`,
-  );
+  context.output.result(answer, ({ running, ended }) => {
+    if (options.all) {
+      const agents = ended === 0 ? 'no agent' : ended === 1 ? 'one agent' : `${ended} agents`;
+      return `The sidecar has ended, and ${agents} with it.`;
+    }
+    if (running === 0) return 'The sidecar has ended.';
+    return `The sidecar has ended; ${running === 1 ? 'one terminal goes' : `${running} terminals go`} on.`;
+  });
 }
 
 async function isServed(socket: string): Promise<boolean> {

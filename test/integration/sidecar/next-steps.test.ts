@@ -95,4 +95,10 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
   expect(chosen.stdout).toContain(`fairlead answer ${id} "Red"`);
   await world.json('answer', id, 'Deep blue');
   await world.finished(id);
+  const ended = await world.fairlead.run(['down', '--all']);
+  expect(ended.stdout).toBe('The sidecar has ended, and one agent with it.\n');
+  await world.json('up');
+  expect((await world.fairlead.run(['down', '--all'])).stdout).toBe(
+    'The sidecar has ended, and no agent with it.\n',
+  );
 });
