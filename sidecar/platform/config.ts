@@ -135,6 +135,15 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   return `${at}${issue.message}`;
 }
 
+/** Keys of the repository's own file that do nothing, because only the person may say them. Pure. */
+export function withoutEffect({ agent, land }: Config): string[] {
+  return [
+    ...(agent.command === undefined ? [] : ['[agent] command']),
+    ...(land.check === undefined ? [] : ['[land] check']),
+    ...(land.uncommitted === 'commit' ? ['[land] uncommitted'] : []),
+  ];
+}
+
 /**
  * What holds for the repository whose main checkout is `main`: what the person says for it wins over what they say for
  * all, and that over the repository's own file. What runs comes from the person alone, and `land.to` is theirs too.
