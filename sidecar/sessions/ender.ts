@@ -3,6 +3,7 @@ import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
+import { leavePlace } from './worktree-place.ts';
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
 export class Ender {
@@ -151,6 +152,7 @@ export class Ender {
     await this.#starter.trust.forget(id);
     const now = context.clock.now();
     context.table.update(id, { life: 'archived', archived_at: now, since: now, demand: null, reason: null });
+    leavePlace(context, record.worktree);
     context.events.add({
       kind: 'session-archived',
       session: id,

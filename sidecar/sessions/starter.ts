@@ -12,6 +12,7 @@ import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
 import { makeWorktree } from './worktree-making.ts';
+import { leavePlace } from './worktree-place.ts';
 
 export interface FleetParts {
   context: SessionContext;
@@ -225,6 +226,7 @@ export class Starter {
       return this.#notStarted(id, error);
     }
     context.table.remove(id);
+    leavePlace(context, record.worktree);
     view.announce(id);
   }
 }
