@@ -37,7 +37,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .option(
       '--title <title>',
       'name of the session; by default the first line of the prompt',
-      line('--title', 200),
+      filled('--title', 200),
     )
     .option(
       '--base <ref>',
@@ -126,7 +126,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .command('rename')
     .description('give a session another title')
     .addArgument(sessionArgument())
-    .argument('<title>', 'what to call it', line('<title>', 200))
+    .argument('<title>', 'what to call it', filled('<title>', 200))
     .addHelpText('after', examples('rename k3f9 "The longest boat"'))
     .action(act(rename));
 
