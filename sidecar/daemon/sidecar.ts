@@ -47,6 +47,9 @@ import { SocketServer } from './server.ts';
 /** How long the ptyhost is waited for after it was told to end, in milliseconds. */
 const END_WITHIN_MS = 5_000;
 
+/** How long clients wait for what agents did while no sidecar ran, in milliseconds: long conversations are read. */
+const KNOWN_WITHIN_MS = 1_000;
+
 export interface SidecarOptions {
   paths: Paths;
   environment: Environment;
@@ -80,7 +83,8 @@ export class Sidecar {
   readonly #onEnd: () => void;
   readonly #closing = new AbortController();
   #ending = false;
-  #isServing = false;
+  /** How every session is that was taken up. */
+  #isKnown = false;
 
   /** @throws FairleadError `store.damaged`, `store.newer`, `disk.full`, `home.read-only`, `node.missing` */
   static async open(options: SidecarOptions, platform: SidecarPlatform, onEnd: () => void): Promise<Sidecar> {
@@ -154,7 +158,7 @@ export class Sidecar {
       changed: (session) => {
         for (const client of this.#followers) client.notify(SessionChanged, session);
         // Before every session is known for what it is, nothing may be committed in its worktree.
-        if (this.#isServing) this.#queue.tick();
+        if (this.#isKnown) this.#queue.tick();
         this.#idle.look();
       },
     });
@@ -228,12 +232,17 @@ export class Sidecar {
     });
   }
 
-  /** Takes up what was left, then listens: whoever connects sees the fleet as it is. */
+  /** Takes up what was left, then listens: whoever connects sees the fleet as it is, or soon how it is. */
   async serve(): Promise<void> {
-    await this.#fleet.start();
-    this.#isServing = true;
+    const { known } = await this.#fleet.start();
+    const isKnown = known.then(() => {
+      this.#isKnown = true;
+    });
+    await Promise.race([isKnown, sleep(KNOWN_WITHIN_MS)]);
     await this.#server.listen(this.#options.paths.sidecarSocket);
-    this.#queue.tick();
+    void isKnown.then(() => {
+      if (!this.#ending) this.#queue.tick();
+    });
     this.#idle.look();
     void this.#ledger
       .catchUp(nextTurn, this.#closing.signal)

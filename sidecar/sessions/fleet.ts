@@ -41,17 +41,22 @@ export class Fleet {
     this.#dialogue = new Dialogue(this.#parts, this.#starter);
   }
 
-  /** Takes up what an earlier sidecar left: derives every state anew and finishes what was half done. */
-  async start(): Promise<void> {
+  /**
+   * Takes up what an earlier sidecar left: derives every state anew and finishes what was half done.
+   * @returns what resolves when it is known how every session is; until then its stored state is shown
+   */
+  async start(): Promise<{ known: Promise<void> }> {
     const { context, observation, terminals } = this.#parts;
     await observation.start();
     this.#ender.takeUp();
+    const looks: Promise<void>[] = [];
     for (const record of context.table.list({ archived: false })) {
       const runs = terminals.terminal(record.terminal).kind === 'known';
       const halfMade = record.life === 'starting' && (record.git_dir === null || !runs);
       if (halfMade) this.#starter.continue(record);
-      else observation.watch(record.id);
+      else looks.push(observation.takeUp(record.id));
     }
+    return { known: Promise.all(looks).then(() => {}) };
   }
 
   stop(): void {
@@ -217,6 +222,7 @@ export class Fleet {
     const { table } = this.#parts.context;
     const { life, agent_fact, demand } = table.get(id);
     if (life === 'sleeping' || life === 'archived') return false;
+    if (!this.#parts.observation.isKnown(id)) return true;
     // One that cannot start without the person has no agent yet.
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && demand === null);

@@ -34,6 +34,8 @@ interface Watched {
   asked?: Reason | undefined;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
+  /** What is stored is how the session is. */
+  isKnown: boolean;
   feed: Feed;
 }
 
@@ -105,15 +107,29 @@ export class Observation {
   }
 
   watch(id: string): void {
-    if (!this.#watched.has(id)) {
-      this.#watched.set(id, { folder: undefined, isDue: false, feed: this.#newFeed() });
-    }
+    this.#add(id, true);
     this.#hint(id);
+  }
+
+  /** Watches a session that an earlier sidecar has left, and looks at once; resolves when it is known how it is. */
+  takeUp(id: string): Promise<void> {
+    this.#add(id, false);
+    return this.look(id);
+  }
+
+  /** Whether what is stored of a session is how it is: not before the first look at one that was taken up. */
+  isKnown(id: string): boolean {
+    return this.#watched.get(id)?.isKnown ?? true;
   }
 
   unwatch(id: string): void {
     this.#watched.get(id)?.folder?.watcher.close();
     this.#watched.delete(id);
+  }
+
+  #add(id: string, isKnown: boolean): void {
+    if (this.#watched.has(id)) return;
+    this.#watched.set(id, { folder: undefined, isDue: false, isKnown, feed: this.#newFeed() });
   }
 
   /** Looks at once; resolves when what was found is stored. */
@@ -126,7 +142,11 @@ export class Observation {
           error: messageOf(error),
           stack: error instanceof Error ? error.stack : undefined,
         }),
-      );
+      )
+      .then(() => {
+        const watched = this.#watched.get(id);
+        if (watched !== undefined) watched.isKnown = true;
+      });
   }
 
   /** Applies a demand that was made or withdrawn to the facts. Reads no signal. */
