@@ -38,6 +38,8 @@ export const SwapJournal = z.object({
   folder: z.string(),
   /** Private git folder of `folder`. */
   gitDir: z.string(),
+  /** The branch is checked out nowhere: `folder` and `gitDir` are the repository's own. */
+  alone: z.boolean().default(false),
   phase: SwapPhase,
   owner: z.object({
     pid: z.int(),
@@ -54,8 +56,10 @@ export function swapMarker(journal: SwapJournal): { name: string; value: string 
   return { name: 'FAIRLEAD_SWAP', value: `${journal.branch}:${journal.from}:${journal.to}` };
 }
 
-export function newSwapJournal(fields: Omit<SwapJournal, 'version' | 'phase' | 'owner'>): SwapJournal {
-  return { version: 1, ...fields, phase: 'prepared', owner: thisProcess() };
+export function newSwapJournal(
+  fields: Omit<SwapJournal, 'version' | 'phase' | 'owner' | 'alone'> & { alone?: boolean },
+): SwapJournal {
+  return { version: 1, alone: false, ...fields, phase: 'prepared', owner: thisProcess() };
 }
 
 /** This process, as the owner of a swap. */
