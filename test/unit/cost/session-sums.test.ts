@@ -142,6 +142,41 @@ describe('the kept sum of a session', () => {
     }
   });
 
+  it('is read many times as fast as it is added up', () => {
+    const home = new LedgerHome();
+    try {
+      const sessions = Array.from({ length: 100 }, (_, n) => `s${n}`);
+      const insert = `INSERT INTO request (message, request, payer, copied, born, side_chain, replayed, at, cwd, branch,
+          model, input, output, cache_write_5m, cache_write_1h, cache_read, web_searches, speed, geo, nano)
+        VALUES (?, '', ?, 0, 0, 0, 0, 0, '', '', 'm', 0, 0, 0, 0, 0, 0, '', '', 1)`;
+      home.store.transaction(() => {
+        for (const session of sessions) {
+          home.addSession(session, [[`of ${session}`, 0]]);
+          for (let n = 0; n < 300; n += 1) home.store.run(insert, [`${session} ${n}`, `of ${session}`]);
+        }
+      });
+      const timeOf = (work: () => void) => {
+        const before = performance.now();
+        work();
+        return performance.now() - before;
+      };
+      home.ledger.sessionCosts(sessions);
+      const rounds = Array.from({ length: 7 }, () => ({
+        kept: timeOf(() => home.ledger.sessionCosts(sessions)),
+        added: timeOf(() => {
+          for (const session of sessions) home.ledger.summary({ by: 'session', session });
+        }),
+      }));
+      const median = (of: 'kept' | 'added') => rounds.map((round) => round[of]).sort((a, b) => a - b)[3] ?? 0;
+      console.log(
+        `costs of 100 sessions with 300 requests: ${median('kept').toFixed(2)} ms, added up ${median('added').toFixed(0)} ms`,
+      );
+      expect(median('kept')).toBeLessThan(median('added') / 10);
+    } finally {
+      home.remove();
+    }
+  });
+
   it('goes with its session', () => {
     const home = new LedgerHome();
     try {
