@@ -334,7 +334,7 @@ export class Observation {
         session: record.id,
         state: after,
         entry: null,
-        message: facts.reason === null || after !== 'needs-you' ? after : `${after}: ${facts.reason.message}`,
+        message: facts.reason === null || after !== 'needs-you' ? after : `needs you: ${facts.reason.message}`,
       });
     }
     return true;
