@@ -15,7 +15,7 @@ let events: string[];
 let log: Log;
 const opened: ScanWorker[] = [];
 
-/** A worker that ends itself at every `step`, a point in `scan-jobs.ts` with a count; the one after it does so, too. */
+/** A worker that ends itself at `step`, a point in `scan-jobs.ts` with a count; the one after it does so, too. */
 function worker(step?: string): ScanWorker {
   if (step === undefined) delete process.env.FAIRLEAD_FAULT;
   else process.env.FAIRLEAD_FAULT = step;
@@ -41,8 +41,8 @@ describe('a scan worker that dies', () => {
     'again and again is started again, says so, and neither loses nor doubles a request',
     async () => {
       const history = writeHistory(home.path('history'), {
-        files: 3,
-        requestsPerFile: 1_500,
+        files: 2,
+        requestsPerFile: 700,
         fillerBytes: 1_000,
       });
       home.addSession(
@@ -50,7 +50,7 @@ describe('a scan worker that dies', () => {
         history.agentSessions.map((id): [string, number] => [id, 0]),
       );
       home.ledger.sessionCost('s');
-      const read = await home.ledger.read(history.transcripts, worker('scan-batch-posted#2'));
+      const read = await home.ledger.read(history.transcripts, worker('scan-batch-posted#1'));
       expect(events.filter((event) => event.startsWith('scan worker died')).length).toBeGreaterThan(2);
       expect(read).toMatchObject({ requests: history.requests, malformed: 0, unreadable: [] });
       expect(home.ledger.sessionCost('s').ownUsd).toBe((history.requests * 20_000) / 1e9);
