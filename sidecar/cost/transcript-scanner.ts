@@ -47,8 +47,8 @@ const LONGEST_BACK_OFF_MS = 30_000;
 const HEALTHY_MS = 60_000;
 /** A job under which so many workers died is not given to another. */
 const DEATHS = 3;
-/** MiB of heap: one line of a transcript that needs more ends the worker, and not the sidecar. */
-const HEAP_MIB = 512;
+/** MiB of heap, enough to parse the longest line that is parsed: a thread that needs more takes the process with it. */
+const HEAP_MIB = 2_048;
 
 /**
  * The thread that reads transcripts, started when there is something to read. It keeps nothing, so one that dies is

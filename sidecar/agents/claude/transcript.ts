@@ -17,7 +17,7 @@ export interface TranscriptRead {
   restarted: boolean;
   /** There is more; call again with `position`. */
   more: boolean;
-  /** Lines that are no JSON object. They are left out, never waited for: a newline ends them. */
+  /** Lines that are no JSON object, or too long for one. They are left out, never waited for: a newline ends them. */
   malformed: number;
 }
 
@@ -31,6 +31,11 @@ export interface TranscriptOptions {
   maxBytes?: number;
 }
 
+/**
+ * A longer line is counted as malformed and not parsed: objects take up to twenty times their text. The API takes no
+ * request of more than 32 MB, so no row that counts is as long.
+ */
+const LONGEST_LINE_BYTES = 64 * 1024 * 1024;
 const TAIL_BYTES = 48;
 const NEWLINE = 10;
 
@@ -165,7 +170,7 @@ function isSkipped(bytes: Buffer, at: number, end: number): boolean {
 }
 
 function collect(bytes: Buffer, at: number, end: number, start: number, collected: Collected): void {
-  const row = parseRow(bytes.toString('utf8', at, end));
+  const row = end - at > LONGEST_LINE_BYTES ? undefined : parseRow(bytes.toString('utf8', at, end));
   if (row === undefined) collected.malformed += 1;
   else collected.rows.push({ ...row, offset: start + at, bytes: end - at });
 }

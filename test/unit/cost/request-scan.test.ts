@@ -91,6 +91,17 @@ describe('the scan for requests', () => {
     );
   });
 
+  it('reads past a line that is too long for any row, and counts it as malformed', () => {
+    const path = join(folder, 'one.jsonl');
+    writeFileSync(path, answer({ message: 'before', session: 'a' }));
+    appendFileSync(path, '{"usage":{},"x":[');
+    for (let n = 0; n < 65; n += 1) appendFileSync(path, '{"abcd":[]},'.repeat(90_000));
+    appendFileSync(path, `1]}\n${answer({ message: 'after', session: 'a' })}`);
+    const { requests, uncounted } = readByScan(path, 512 * 1024);
+    expect([...requests.values()].map(({ message }) => message)).toEqual(['before', 'after']);
+    expect(uncounted).toBe(1);
+  });
+
   it('gives away no more at once than one short transaction takes', () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => answer({ message: `m${n}`, session: 'a' }));
     writeFileSync(join(folder, 'one.jsonl'), lines.join(''));
