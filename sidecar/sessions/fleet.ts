@@ -10,7 +10,7 @@ import { Ender } from './ender.ts';
 import { type FleetListeners, FleetView } from './fleet-view.ts';
 import { hasReached } from './fleet-waits.ts';
 import { titleFrom } from './naming.ts';
-import { Observation } from './observation.ts';
+import { isSame, Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
@@ -220,12 +220,12 @@ export class Fleet {
   /** Whether the agent works, asks, or has a prompt on its way: its worktree is not to be touched. */
   isInTurn(id: string): boolean {
     const { table } = this.#parts.context;
-    const { life, agent_fact, demand } = table.get(id);
+    const { life, agent_fact, reason, demand } = table.get(id);
     if (life === 'sleeping' || life === 'archived') return false;
     if (!this.#parts.observation.isKnown(id)) return true;
     // One that cannot start without the person has no agent yet.
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
-    const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && demand === null);
+    const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && !isSame(reason, demand));
     return inTurn || table.openPrompts(id).length > 0;
   }
 
@@ -246,7 +246,7 @@ export class Fleet {
       since: isSeen ? context.clock.now() : record.since,
       demand: keep ? record.demand : demand,
     });
-    observation.recompute(id);
+    observation.recompute(id, record.demand);
     view.announce(id);
   }
 

@@ -149,9 +149,13 @@ export class Observation {
       });
   }
 
-  /** Applies a demand that was made or withdrawn to the facts. Reads no signal. */
-  recompute(id: string): void {
+  /**
+   * Applies a demand that was made or withdrawn to the facts. Reads no signal.
+   * @param before the demand that stood until now: a need that was not that one is the agent's own, and stays
+   */
+  recompute(id: string, before?: Reason | null): void {
     const record = this.#context.table.get(id);
+    if (before !== undefined && record.agent_fact === 'needs-you' && !isSame(record.reason, before)) return;
     if (record.demand !== null && record.agent_fact !== 'working') {
       this.#store(record, { agent: 'needs-you', reason: record.demand });
     } else if (record.demand === null && record.agent_fact === 'needs-you') {
@@ -276,8 +280,9 @@ export class Observation {
   }
 
   #demand(id: string, demand: Reason): void {
+    const { demand: before } = this.#context.table.get(id);
     this.#context.table.update(id, { demand });
-    this.recompute(id);
+    this.recompute(id, before);
     this.#announce(id);
   }
 
@@ -315,7 +320,7 @@ export class Observation {
     const life = facts.life ?? record.life;
     const before = display(factsOf(record));
     const after = display({ agent: facts.agent, landing: record.landing, life });
-    const sameReason = JSON.stringify(record.reason) === JSON.stringify(facts.reason);
+    const sameReason = isSame(record.reason, facts.reason);
     if (record.agent_fact === facts.agent && record.life === life && sameReason) return false;
     const now = clock.now();
     const since = Math.round(facts.since ?? now);
@@ -334,7 +339,8 @@ export class Observation {
         session: record.id,
         state: after,
         entry: null,
-        message: facts.reason === null || after !== 'needs-you' ? after : `needs you: ${facts.reason.message}`,
+        message:
+          facts.reason === null || after !== 'needs-you' ? after : `needs you: ${facts.reason.message}`,
       });
     }
     return true;
@@ -347,6 +353,11 @@ export class Observation {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }
   }
+}
+
+/** Whether two needs are one. Also of none. */
+export function isSame(one: Reason | null, other: Reason | null): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function inodeOf(path: string): bigint | undefined {
