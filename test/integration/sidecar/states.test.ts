@@ -277,7 +277,12 @@ describe('a repository that the agent does not trust', () => {
       const ids = sessions.map(({ id }) => id);
       for (const id of ids) {
         const asking = await world.needsYou(id);
-        expect(asking.reason).toMatchObject({ kind: 'trust', options: ['allow', 'deny'] });
+        expect(asking.reason).toMatchObject({
+          kind: 'trust',
+          message: expect.stringContaining('Asked once for each repository'),
+          options: ['allow', 'deny'],
+        });
+        expect((await world.fairlead.run(['show', id])).stdout).toContain(`fairlead answer ${id} allow`);
       }
       const { terminals } = await world.json<SidecarStatus>('status');
       expect(terminals).toHaveLength(1);
