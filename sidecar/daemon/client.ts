@@ -49,7 +49,10 @@ export class Client {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #gone = new AbortController();
+  /** Aborted when the sidecar ends. */
+  readonly #closing = new AbortController();
   #pending = 0;
+  #settled: (() => void) | undefined;
   #info: ClientInfo | undefined;
 
   constructor(socket: Socket, handlers: Handlers, host: ClientHost, clock: Clock, log: Log) {
@@ -84,9 +87,10 @@ export class Client {
     });
     for (const [method, handler] of handlers) {
       this.#connection.onRequest(method, (params: unknown, token) => {
+        if (this.#closing.signal.aborted) throw this.#toWire(method, this.#closing.signal.reason);
         const cancelled = new AbortController();
         token.onCancellationRequested(() => cancelled.abort(new FairleadError('cancelled', 'Cancelled.')));
-        const signal = AbortSignal.any([cancelled.signal, this.#gone.signal]);
+        const signal = AbortSignal.any([cancelled.signal, this.#gone.signal, this.#closing.signal]);
         this.#pending += 1;
         if (this.#pending > MAX_PENDING) this.#drop('it sends requests without waiting for answers');
         return handler(params, this, signal)
@@ -95,6 +99,7 @@ export class Client {
           })
           .finally(() => {
             this.#pending -= 1;
+            if (this.#pending === 0) this.#settled?.();
             if (this.#writer.behind > MAX_UNSENT_BYTES) this.#drop('it does not read');
           });
       });
@@ -151,6 +156,15 @@ export class Client {
     } finally {
       this.#gone.signal.removeEventListener('abort', onGone);
     }
+  }
+
+  /** Takes no more requests and cancels those that are under way; resolves when they have ended. */
+  endRequests(reason: FairleadError): Promise<void> {
+    this.#closing.abort(reason);
+    if (this.#pending === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#settled = resolve;
+    });
   }
 
   /** Closes our side; a client that does not close its own is let go after a moment. */

@@ -16,12 +16,14 @@ import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
 import { isAlive, systemProcesses } from '../platform/processes.ts';
 import { Store } from '../platform/store.ts';
-import { messageOf } from '../protocol/errors.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 import {
   EntryChanged,
   EventHappened,
   PROTOCOL_VERSIONS,
   SessionChanged,
+  SidecarEnding,
   type SidecarInfo,
   type SidecarStatus,
 } from '../protocol/protocol.ts';
@@ -49,6 +51,12 @@ const END_WITHIN_MS = 5_000;
 
 /** How long clients wait for what agents did while no sidecar ran, in milliseconds: long conversations are read. */
 const KNOWN_WITHIN_MS = 1_000;
+
+/** How long requests are waited for that were cancelled, in milliseconds. */
+const REQUESTS_WITHIN_MS = 5_000;
+
+/** How often it is looked what an end waits for, in milliseconds. */
+const TELL_EVERY_MS = 250;
 
 export interface SidecarOptions {
   paths: Paths;
@@ -251,14 +259,20 @@ export class Sidecar {
     pruneBundles(paths.versions, bundle, this.#platform.clock);
   }
 
-  /** Ends in order; agents go on in the ptyhost. */
-  async end(): Promise<void> {
+  /**
+   * Ends in order: nobody new is served, then what is under way ends, then everything else. Agents go on in the
+   * ptyhost. `asker` is told what is waited for.
+   */
+  async end(asker?: Client): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
     this.#closing.abort();
     const { log } = this.#platform;
+    this.#server.stopListening();
+    const endTelling = this.#tellWaits(asker);
     // One that fails must not keep the others, nor the process, from ending.
     for (const [part, end] of [
+      ['requests', () => this.#endRequests()],
       ['queue', () => this.#queue.stop()],
       ['fleet', () => this.#fleet.stop()],
       ['server', () => this.#server.close()],
@@ -271,8 +285,36 @@ export class Sidecar {
         log.error('not ended in order', { part, error });
       }
     }
+    endTelling();
     log.info('sidecar ends');
     this.#onEnd();
+  }
+
+  /** Somebody who made a session half-way is to find nothing of it; one that does not end is cut off. */
+  async #endRequests(): Promise<void> {
+    const reason = new FairleadError('daemon.lost', 'The sidecar is ending.', {
+      hint: 'Run it again; nothing that was decided is lost.',
+    });
+    await Promise.race([this.#server.endRequests(reason), sleep(REQUESTS_WITHIN_MS)]);
+  }
+
+  /** Tells what is waited for, each time that changes, until the function that is returned is called. */
+  #tellWaits(asker: Client | undefined): () => void {
+    const { clock, log } = this.#platform;
+    let told = '';
+    let cancel: () => void = () => {};
+    const look = () => {
+      const waitsFor = this.#queue.underWay.map(waitOf);
+      const now = JSON.stringify(waitsFor);
+      if (now !== told && waitsFor.length > 0) {
+        log.info('end waits', { for: waitsFor });
+        asker?.notify(SidecarEnding, { waitsFor });
+      }
+      told = now;
+      cancel = clock.after(TELL_EVERY_MS, look);
+    };
+    look();
+    return () => cancel();
   }
 
   #info(): SidecarInfo {
@@ -332,12 +374,17 @@ export class Sidecar {
   ): Promise<{ stopped: boolean; running: number; ended: number }> {
     const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
     const others = [...this.#server.clients].some((client) => client !== asker);
-    if (request.onlyIfIdle && (others || this.#queue.isBusy || this.#fleet.isAnyInTurn())) {
+    if (request.onlyIfIdle && (others || this.#queue.isAtWork || this.#fleet.isAnyInTurn())) {
       return { stopped: false, running: running(), ended: 0 };
     }
     let ended = 0;
     if (request.terminals) {
       ended = this.#agentsRunning();
+      if (ended > 0) {
+        asker.notify(SidecarEnding, {
+          waitsFor: [ended === 1 ? 'one agent to end' : `${ended} agents to end`],
+        });
+      }
       await this.#fleet.stopAll();
       if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
         await this.#terminals.open();
@@ -348,7 +395,7 @@ export class Sidecar {
     }
     const left = request.terminals ? 0 : running();
     // After the answer has gone out.
-    setTimeout(() => void this.end(), 20);
+    setTimeout(() => void this.end(asker), 20);
     return { stopped: true, running: left, ended };
   }
 
@@ -369,5 +416,21 @@ export class Sidecar {
   #isBusy(): boolean {
     const live = this.#terminals.terminals.some(({ exited }) => exited === undefined);
     return live || this.#server.clients.size > 0 || this.#queue.isBusy || this.#fleet.isAnyInTurn();
+  }
+}
+
+/** What the end of a landing's step means for whoever waits for it. */
+function waitOf({ title, base, state, target, remote }: QueueEntry): string {
+  switch (state) {
+    case 'securing':
+      return `the commit of "${title}", with the hooks of the repository`;
+    case 'checking':
+      return `the check of "${title}" to end`;
+    case 'swapping':
+      return target === 'remote'
+        ? `the push of "${title}" to ${remote ?? 'the remote'}`
+        : `"${title}" to land on ${base}`;
+    default:
+      return `the landing of "${title}" on ${base}`;
   }
 }

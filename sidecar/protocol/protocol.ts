@@ -144,6 +144,9 @@ export const StopSidecar = request(
   }),
 );
 
+/** To the client that asked for the end, whenever it changes: what is waited for, in words. */
+export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor: z.array(z.string()) }));
+
 // ── Sessions ─────────────────────────────────────────────────────────────────
 
 /** Most sessions that one `session/new` makes. */

@@ -83,6 +83,9 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
     );
     return;
   }
+  sidecar.onNotification(protocol.SidecarEnding, ({ waitsFor }) =>
+    context.output.note(`Waiting for ${waitsFor.map(printable).join(', and ')}…`),
+  );
   const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all });
   await sidecar.ended();
   context.output.result(answer, ({ running, ended }) => {

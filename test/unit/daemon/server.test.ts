@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,7 @@ import type { Handlers } from '../../../sidecar/daemon/client.ts';
 import { SocketServer } from '../../../sidecar/daemon/server.ts';
 import type { Clock } from '../../../sidecar/platform/clock.ts';
 import { silentLog } from '../../../sidecar/platform/log.ts';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 import { EventHappened } from '../../../sidecar/protocol/protocol.ts';
 
 /** A clock that stands until it is told to move. */
@@ -144,6 +146,37 @@ describe('the socket of the sidecar', () => {
     await until(() => read > answer.length);
     slow.destroy();
     deaf.destroy();
+  });
+
+  it('takes nobody in and cancels requests when it begins to end, and still talks to those who are there', async () => {
+    await using at = await serving(
+      new HandClock(),
+      new Map([
+        [
+          'forever',
+          (_params, _client, signal) =>
+            new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        ],
+      ]),
+    );
+    const there = connect(at.path);
+    let heard = '';
+    there.on('data', (chunk) => {
+      heard += chunk;
+    });
+    there.write(frame('{"jsonrpc":"2.0","id":1,"method":"forever","params":{}}'));
+    await until(() => at.server.clients.size === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    at.server.stopListening();
+    await at.server.endRequests(new FairleadError('daemon.lost', 'The sidecar is ending.'));
+    there.write(frame('{"jsonrpc":"2.0","id":2,"method":"forever","params":{}}'));
+    await until(() => heard.includes('"id":2'));
+    expect(heard.match(/The sidecar is ending\./g)).toHaveLength(2);
+    for (const client of at.server.clients) client.notify(EventHappened, EVENT);
+    await until(() => heard.includes(EventHappened.method));
+    const late = connect(at.path);
+    await expect(once(late, 'connect')).rejects.toMatchObject({ code: 'ENOENT' });
+    there.destroy();
   });
 
   it('closes although a client keeps its side open', async () => {
