@@ -50,7 +50,9 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
-  on(protocol.NewSession, (request, client) => fleet.create(request, cleanEnvironment(client.environment)));
+  on(protocol.NewSession, (request, client, signal) =>
+    fleet.create(request, cleanEnvironment(client.environment), signal),
+  );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
   on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));

@@ -18,6 +18,7 @@ export interface NewWorktree {
   from: string;
   /** Shown by `git worktree list` and to whoever tries to remove it. */
   lockReason: string;
+  signal?: AbortSignal | undefined;
 }
 
 export interface Worktree {
@@ -84,13 +85,17 @@ export async function addWorktree(repository: Repository, request: NewWorktree):
         request.folder,
         request.branch,
       ],
-      { config: { 'checkout.workers': '0' } },
+      {
+        config: { 'checkout.workers': '0' },
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      },
     );
     const folder = realpathSync(request.folder);
     const gitDir = realpathSync(await git.in(folder).text(['rev-parse', '--absolute-git-dir']));
     return { folder, branch: request.branch, commit, gitDir };
   } catch (error) {
     await discardWorktree(repository, { folder: request.folder, branch: request.branch, commit });
+    request.signal?.throwIfAborted();
     if (error instanceof FairleadError && error.code !== 'git.failed') throw error;
     throw new FairleadError('worktree.failed', `The worktree ${request.folder} could not be made.`, {
       hint: 'See the cause, put it right and try again.',

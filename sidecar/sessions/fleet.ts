@@ -132,8 +132,9 @@ export class Fleet {
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
   ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
-    const { records, leftBehind, notes } = await this.#starter.create(request, environment);
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal);
     const [session, ...others] = records.map(({ id }) => this.show(id));
     if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
     return { session, attempts: [session, ...others], leftBehind, notes };
