@@ -27,7 +27,13 @@ export const Config = z.strictObject({
     .partial()
     .default({}),
   agent: z
-    .strictObject({ mode: PermissionMode, model: z.string().min(1), command: z.string().min(1) })
+    .strictObject({
+      mode: PermissionMode,
+      model: z.string().min(1),
+      command: z.string().min(1),
+      /** Minutes after which an agent sleeps that has nothing to do and nobody at its terminal; 0: never. */
+      sleepAfterMinutes: z.number().nonnegative().max(MAX_MINUTES),
+    })
     .partial()
     .default({}),
   land: z

@@ -56,11 +56,6 @@ export class Dialogue {
     if (life === 'sleeping') await this.#startFor(prompt, id);
     await observation.look(id);
     await view.until(() => this.#isSettled(prompt, id), { signal });
-    if (this.#wasPutToRest(prompt, id)) {
-      await this.#startFor(prompt, id);
-      await observation.look(id);
-      await view.until(() => this.#isSettled(prompt, id), { signal });
-    }
     const state = table.prompt(prompt)?.state;
     if (state !== 'failed') return state === 'confirmed';
     throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
@@ -77,12 +72,6 @@ export class Dialogue {
       if (this.#isOpen(prompt)) table.updatePrompt(prompt, { state: 'failed' });
       throw error;
     }
-  }
-
-  /** Whether the agent was ended because its work has landed, by whom did not see the prompt coming. */
-  #wasPutToRest(prompt: string, session: string): boolean {
-    const { life, landing, demand } = this.#parts.context.table.get(session);
-    return this.#isOpen(prompt) && life === 'sleeping' && landing === 'landed' && demand?.kind !== 'trust';
   }
 
   #isOpen(prompt: string): boolean {
@@ -165,7 +154,9 @@ export class Dialogue {
     const asking = await this.#starter.trust.terminalFor(record);
     if (asking !== undefined) return asking;
     const known = terminals.terminal(record.terminal);
-    if (known.kind !== 'known' || known.info.exited !== undefined) await this.#starter.resume(record.id);
+    const runs = known.kind === 'known' && known.info.exited === undefined;
+    // One that is being put to sleep runs still.
+    if (!runs || record.life === 'sleeping') await this.#starter.resume(record.id);
     const { terminal } = context.table.get(record.id);
     if (terminal === null) throw notRunning(record.id);
     return terminal;

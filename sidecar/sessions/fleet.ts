@@ -9,6 +9,7 @@ import { display } from './display.ts';
 import { Ender } from './ender.ts';
 import { type FleetListeners, FleetView } from './fleet-view.ts';
 import { hasReached } from './fleet-waits.ts';
+import { IdleSleep } from './idle-sleep.ts';
 import { titleFrom } from './naming.ts';
 import { isSame, Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
@@ -30,6 +31,7 @@ export class Fleet {
   readonly #starter: Starter;
   readonly #ender: Ender;
   readonly #dialogue: Dialogue;
+  readonly #idleSleep: IdleSleep;
 
   constructor(context: SessionContext, terminals: TerminalHost, ledger: Ledger, listeners: FleetListeners) {
     const view = new FleetView(context, ledger, listeners);
@@ -39,6 +41,7 @@ export class Fleet {
     this.#starter = new Starter(this.#parts);
     this.#ender = new Ender(this.#parts, this.#starter);
     this.#dialogue = new Dialogue(this.#parts, this.#starter);
+    this.#idleSleep = new IdleSleep(this.#parts, this.#ender, (id) => this.isInTurn(id));
   }
 
   /**
@@ -49,6 +52,7 @@ export class Fleet {
     const { context, observation, terminals } = this.#parts;
     await observation.start();
     this.#ender.takeUp();
+    this.#idleSleep.start();
     const looks: Promise<void>[] = [];
     for (const record of context.table.list({ archived: false })) {
       const runs = terminals.terminal(record.terminal).kind === 'known';
@@ -60,6 +64,7 @@ export class Fleet {
   }
 
   stop(): void {
+    this.#idleSleep.stop();
     this.#parts.observation.stop();
     this.#starter.trust.stop();
     this.#parts.terminals.close();
@@ -211,7 +216,9 @@ export class Fleet {
   }
 
   async attach(name: string, pane: Pane): Promise<{ ticket: string; terminal: string }> {
+    this.#idleSleep.attended(this.#parts.view.living(name).id);
     const ticket = await this.#dialogue.attach(name, pane);
+    this.#idleSleep.attended(this.#parts.view.living(name).id);
     if (pane === 'agent') this.markRead(name);
     return ticket;
   }
@@ -253,7 +260,6 @@ export class Fleet {
 
   /** Landed work needs no agent: it sleeps until it is prompted again. One that works or is looked at goes on. */
   async rest(id: string): Promise<void> {
-    const mayRest = () => this.#parts.context.table.get(id).life === 'active' && !this.isInTurn(id);
-    if (mayRest()) await this.#ender.rest(id, mayRest);
+    await this.#idleSleep.whenAlone(id);
   }
 }

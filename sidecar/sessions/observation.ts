@@ -32,6 +32,8 @@ interface Watched {
   unwatchedWhy?: string | undefined;
   /** What the agent asks, with the whole of its input, as of the last look. */
   asked?: Reason | undefined;
+  /** See {@link SignalReading}; undefined before the first look. */
+  background?: boolean;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
   /** What is stored is how the session is. */
@@ -164,6 +166,11 @@ export class Observation {
     }
   }
 
+  /** Whether the agent has something that goes on by itself and wakes it; also when nothing is known yet. */
+  hasBackground(id: string): boolean {
+    return this.#watched.get(id)?.background ?? true;
+  }
+
   /** What the person is needed for, with the whole of a tool's input where the store has only its beginning. */
   asked({ id, reason }: SessionRecord): Reason | null {
     const asked = this.#watched.get(id)?.asked;
@@ -266,6 +273,7 @@ export class Observation {
       this.#delivery.confirmDialog(id, reading.since);
     }
     watched.asked = reading?.reason;
+    if (reading !== undefined) watched.background = reading.background;
     const changed = reading !== undefined && this.#interpret(record, reading);
     if (changed || taken) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
