@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { machineId } from '../platform/paths.ts';
 import { bootId, isAlive } from '../platform/processes.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Repository } from './repository.ts';
 
@@ -151,7 +152,7 @@ export function journalFile(repository: Pick<Repository, 'commonDir'>, branch: s
 function readJournal(file: string): SwapJournal | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

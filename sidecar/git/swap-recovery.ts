@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '../platform/clock.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { systemChildren } from './children.ts';
 import type { Git } from './git.ts';
 import { liveGits } from './live-gits.ts';
@@ -168,7 +169,7 @@ async function unlock(
   const tools = { children: setup.children ?? systemChildren, environment };
   const branchLock = join(repository.commonDir, 'refs', 'heads', `${journal.branch}.lock`);
   const locks = journal.alone ? [] : [join(journal.gitDir, 'index.lock'), join(journal.gitDir, 'HEAD.lock')];
-  const isOurs = () => existsSync(branchLock) && readFileSync(branchLock, 'utf8').trim() === journal.to;
+  const isOurs = () => existsSync(branchLock) && readTextFile(branchLock).trim() === journal.to;
   let live: { own: number[]; all: number[] } = { own: [], all: [] };
   for (let waited = 0; ; waited += 50) {
     live = await liveGits(journal.folder, `${name}=${value}`, tools);

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
 import { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
+import { readTextFile } from './regular-file.ts';
 
 /** A timer that is to wait longer than 2^31 - 1 milliseconds fires at once. Source: nodejs.org/api/timers.html. */
 const MAX_MINUTES = 35_791;
@@ -87,7 +87,7 @@ export function readConfig(file: string): PersonConfig {
 function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFile(file);
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return schema.parse({});
