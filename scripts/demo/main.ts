@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs, styleText } from 'node:util';
+import { quoteWord } from '../../sidecar/platform/shell.ts';
 import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prepareClaude } from '../../test/support/claude.ts';
@@ -132,7 +133,7 @@ async function answerAll(): Promise<void> {
     }
     await show(['ls']);
     await show(['show', asking.id]);
-    await show(['answer', asking.id, 'allow']);
+    await show(['answer', asking.id, 'allow', '--need', String(asking.need)]);
   }
 }
 
@@ -142,9 +143,7 @@ function heading(text: string): void {
 
 /** Runs a command as a person would, showing what they would type and see. */
 function show(args: readonly string[]): Promise<string> {
-  console.log(
-    styleText('dim', `$ fairlead ${args.map((word) => (/\s/.test(word) ? `'${word}'` : word)).join(' ')}`),
-  );
+  console.log(styleText('dim', `$ fairlead ${args.map(quoteWord).join(' ')}`));
   return run(process.execPath, [FAIRLEAD, ...args], 'shown');
 }
 
@@ -153,7 +152,7 @@ function fairlead(args: readonly string[]): Promise<string> {
 }
 
 function showGit(...args: string[]): Promise<string> {
-  console.log(styleText('dim', `$ git ${args.join(' ')}`));
+  console.log(styleText('dim', `$ git ${args.map(quoteWord).join(' ')}`));
   return run('git', args, 'shown');
 }
 

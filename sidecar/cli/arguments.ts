@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import { FairleadError } from '../protocol/errors.ts';
-import { Key } from '../protocol/protocol.ts';
+import { Key, MAX_TEXT } from '../protocol/protocol.ts';
 
 /** Arguments are checked before anything is started or asked for: what is wrong with one is told by its name. */
 
@@ -25,10 +25,11 @@ export function line(name: string, max: number, hint?: string): (text: string) =
   };
 }
 
-/** Text with something in it. */
-export function filled(name: string): (text: string) => string {
+/** Text with something in it, of at most `max` UTF-16 units. */
+export function filled(name: string, max = MAX_TEXT): (text: string) => string {
   return (text) => {
     if (text.trim() === '') throw wrong(name, 'is empty');
+    if (text.length > max) throw wrong(name, `has more than ${max} characters`);
     return text;
   };
 }

@@ -3,6 +3,9 @@ import type { ErrorCode } from '../protocol/errors.ts';
 /** 0 done, 1 failed, 2 wrong usage, 3 not found, 4 timed out. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
+/** What shells take for ended by Ctrl-C: 128 and the number of SIGINT. */
+export const INTERRUPTED = 130;
+
 const BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
   usage: 2,
   'params.invalid': 2,

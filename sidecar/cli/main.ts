@@ -1,10 +1,11 @@
+import { INTERRUPTED } from './exit-code.ts';
 import { runCommandLine } from './program.ts';
 
 const interrupted = new AbortController();
 process.once('SIGINT', () => {
   interrupted.abort();
   // A second Ctrl-C ends at once, whatever is under way.
-  process.once('SIGINT', () => process.exit(130));
+  process.once('SIGINT', () => process.exit(INTERRUPTED));
 });
 // A reader that has seen enough (`| head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

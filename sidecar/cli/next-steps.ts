@@ -60,11 +60,13 @@ export function landingSteps(entry: QueueEntry): string[] {
   const onto = remote === null ? base : `${remote}/${base}`;
   const again = `Then land again: fairlead land ${id}`;
   if (state === 'waiting') {
-    const first = reason === 'base-red' ? [`Mend ${base}: it is checked again once that has moved.`] : [];
+    const out = `To take it out of the queue: fairlead unqueue ${id}`;
+    if (reason === 'in-a-turn') return ['It stays queued and lands when the turn has ended.', out];
     return [
-      ...first,
-      `It stays queued and lands once that is put right; to try at once: fairlead land ${id}`,
-      `To take it out of the queue: fairlead unqueue ${id}`,
+      reason === 'base-red'
+        ? `Mend ${base}: what is queued for it lands then by itself; to check it at once: fairlead land ${id}`
+        : `It stays queued and lands once that is put right; to try at once: fairlead land ${id}`,
+      out,
     ];
   }
   if (state !== 'failed') return [];

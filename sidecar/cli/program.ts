@@ -8,7 +8,7 @@ import { addSessionCommands } from './commands/sessions.ts';
 import { addSidecarCommands } from './commands/sidecar.ts';
 import { addTerminalCommands } from './commands/terminals.ts';
 import type { CommandContext } from './context.ts';
-import { exitCodeOf } from './exit-code.ts';
+import { exitCodeOf, INTERRUPTED } from './exit-code.ts';
 import { Output } from './output.ts';
 import { SidecarConnection } from './sidecar-connection.ts';
 
@@ -18,7 +18,10 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-/** Runs one command line (without `node` and the script); gives the exit code. */
+/**
+ * Runs one command line (without `node` and the script); gives the exit code. One that `signal` cut off is 130, as
+ * shells have it for Ctrl-C.
+ */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   // Known before parsing, so that wrong usage is told in the same form; taken wherever it stands.
   const ownArgs = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
@@ -84,8 +87,10 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     return exitCodeOf('usage');
   }
   if (failure === undefined) return Number(process.exitCode ?? 0);
-  output.error(failure);
-  return exitCodeOf(failure.code);
+  const interrupted = failure.code === 'cancelled' && surroundings.signal.aborted;
+  // Whoever presses Ctrl-C knows that; what goes on without them is worth a word.
+  if (!interrupted || failure.hint !== undefined) output.error(failure);
+  return interrupted ? INTERRUPTED : exitCodeOf(failure.code);
 }
 
 function sentence(message: string): string {

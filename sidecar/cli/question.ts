@@ -23,10 +23,19 @@ export async function choose<Name extends string>(
   return name;
 }
 
+/** @throws FairleadError `cancelled` when Ctrl-C or the end of the input comes instead of an answer */
 async function ask(question: string): Promise<string> {
   const line = createInterface({ input: process.stdin, output: process.stderr });
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  line.once('SIGINT', () => {
+    // The terminal gives the key instead of the signal while a line is read.
+    process.emit('SIGINT');
+    line.close();
+  });
+  line.once('close', () => reject(new FairleadError('cancelled', 'Nothing was answered.')));
+  left.catch(() => {});
   try {
-    return (await line.question(question)).trim();
+    return (await Promise.race([line.question(question), left])).trim();
   } finally {
     line.close();
   }

@@ -145,6 +145,7 @@ export class SidecarConnection {
     params: z.input<P>,
     signal?: AbortSignal,
   ): Promise<z.output<R>> {
+    if (signal?.aborted) throw new FairleadError('cancelled', 'Cancelled.');
     const cancel = new CancellationTokenSource();
     const onAbort = () => cancel.cancel();
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -241,6 +242,16 @@ function requireCommonVersion(info: SidecarInfo): void {
 }
 
 function fromWire(error: unknown): FairleadError {
+  if (error instanceof z.ZodError) {
+    return new FairleadError(
+      'client.too-new',
+      'The sidecar that runs does not answer as this program expects.',
+      {
+        hint: 'It is of another build. Let its agents finish, then: fairlead down && fairlead up',
+        cause: error,
+      },
+    );
+  }
   if (!(error instanceof ResponseError)) return asFairleadError(error);
   if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
   const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;

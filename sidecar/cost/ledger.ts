@@ -131,7 +131,7 @@ export class Ledger {
    */
   keep(batch: RequestBatch, changed: Set<string>): number {
     if (batch.files.length === 0) return 0;
-    return this.#store.transaction(() => {
+    return this.#store.derivedTransaction(() => {
       const sums = new SumChanges(this.#store);
       let count = 0;
       for (const tellings of byMessage(batch.tellings)) count += this.#keepMessage(tellings, sums, changed);
@@ -183,9 +183,16 @@ export class Ledger {
 
   /** The requests of one message: those of a batch together with those that are known. */
   #keepMessage(tellings: readonly Telling[], sums: SumChanges, changed: Set<string>): number {
-    const message = tellings[0]?.request.message ?? '';
+    const [first, ...others] = tellings;
+    if (first === undefined) return 0;
+    const known = this.#store.all('SELECT * FROM request WHERE message = ?', [first.request.message]);
+    // Nearly all of a history; one request alone repeats none.
+    if (known.length === 0 && others.length === 0) {
+      const row = this.#toRow(first.request, false);
+      return Number(this.#keepRequest(undefined, row, first.seenIn, sums, changed));
+    }
     const stored = new Map(
-      this.#store.all('SELECT * FROM request WHERE message = ?', [message]).map((row) => {
+      known.map((row) => {
         const record = StoredRequest.parse(row);
         return [record.request, record];
       }),
@@ -225,7 +232,7 @@ export class Ledger {
     const added = [...holders].filter((agentSession) => !copies.has(agentSession));
     if (isKnown && added.length === 0) return false;
     const before = record === undefined ? undefined : held(record, [...copies]);
-    const id = record === undefined ? this.#insert(row) : record.id;
+    const id = record === undefined ? this.#store.insert(INSERT, valuesOf(row)) : record.id;
     if (record !== undefined && !isKnown) this.#store.run(UPDATE, [...valuesOf(row), id]);
     for (const agentSession of added) {
       this.#store.run('INSERT INTO request_copy (agent_session, request) VALUES (?, ?)', [agentSession, id]);
@@ -234,11 +241,6 @@ export class Ledger {
     if (!isKnown) changed.add(row.payer);
     sums.replace(before, held(row, [...copies, ...added]));
     return true;
-  }
-
-  #insert(row: RequestRow): number {
-    this.#store.run(INSERT, valuesOf(row));
-    return this.#store.lastInsertId();
   }
 
   /** The agent sessions that hold a request without having paid it. */
@@ -277,7 +279,7 @@ export class Ledger {
 
   /** The next rows after the one with the key `after`; gives the last of them, undefined when there is none. */
   #reprice(after: number): number | undefined {
-    return this.#store.transaction(() => {
+    return this.#store.derivedTransaction(() => {
       const sums = new SumChanges(this.#store);
       const records = this.#store
         .all('SELECT * FROM request WHERE id > ? ORDER BY id LIMIT ?', [after, REPRICE_ROWS])

@@ -18,7 +18,7 @@ export type ScanAnswer =
   | { kind: 'failed'; job: number; why: string };
 
 /** Points between two effects, for fault tests that end the worker there. */
-export type ScanStep = 'scan-batch-posted' | 'scan-step-done';
+export type ScanStep = 'scan-step-begun' | 'scan-batch-posted';
 
 /** Bytes that are read at once: a short job waits for one such piece at most. */
 const STEP_BYTES = 512 * 1024;
@@ -81,6 +81,7 @@ export class ScanJobs {
   #runOne(): void {
     const job = this.#next();
     if (job === undefined) return;
+    this.#step('scan-step-begun');
     try {
       const { bytes, ended } = job.step();
       job.bytes += bytes;
@@ -89,7 +90,6 @@ export class ScanJobs {
       this.#jobs.delete(job.id);
       this.#post({ kind: 'failed', job: job.id, why: messageOf(error) });
     }
-    this.#step('scan-step-done');
   }
 
   #newsJob({ job, path, from }: Extract<ScanQuestion, { kind: 'news' }>): Job {

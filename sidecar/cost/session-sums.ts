@@ -88,7 +88,7 @@ export class SumChanges {
 export function sessionSum(store: Store, session: string): SessionSum {
   const row = store.get('SELECT own, "all", unpriced FROM session_cost WHERE session = ?', [session]);
   if (row !== undefined) return Sum.parse(row);
-  return store.transaction(() => {
+  return store.derivedTransaction(() => {
     const { own, all, unpriced } = sumOf(store, session);
     store.run(
       `INSERT INTO session_cost (session, own, "all", unpriced) SELECT id, ?, ?, ? FROM session WHERE id = ?

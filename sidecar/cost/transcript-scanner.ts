@@ -47,8 +47,8 @@ const LONGEST_BACK_OFF_MS = 30_000;
 const HEALTHY_MS = 60_000;
 /** A job under which so many workers died is not given to another. */
 const DEATHS = 3;
-/** MiB of heap: one line of a transcript that needs more ends the worker, and not the sidecar. */
-const HEAP_MIB = 512;
+/** MiB of heap, enough to parse the longest line that is parsed: a thread that needs more takes the process with it. */
+const HEAP_MIB = 2_048;
 
 /**
  * The thread that reads transcripts, started when there is something to read. It keeps nothing, so one that dies is
@@ -157,8 +157,8 @@ export class ScanWorker implements TranscriptScanner {
 
   /** Gives up what cannot be asked again; the rest waits for the next worker. */
   #mourn(): void {
-    // A batch that has arrived but was not given away is read again by whoever asked.
-    this.#batches.length = 0;
+    // What has arrived counts: were it dropped, a worker that dies again and again would get nowhere.
+    while (this.#batches.length > 0) this.#giveAway();
     for (const [id, job] of this.#jobs) {
       job.deaths += 1;
       if (job.deaths < DEATHS) continue;

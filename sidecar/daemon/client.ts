@@ -44,31 +44,31 @@ export interface ClientHost {
 /** One connection: a window, a command. Its end takes nothing else along. */
 export class Client {
   readonly #socket: Socket;
+  readonly #writer: SocketWriter;
   readonly #connection: MessageConnection;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #gone = new AbortController();
+  /** Aborted when the sidecar ends. */
+  readonly #closing = new AbortController();
   #pending = 0;
+  #settled: (() => void) | undefined;
   #info: ClientInfo | undefined;
 
   constructor(socket: Socket, handlers: Handlers, host: ClientHost, clock: Clock, log: Log) {
     this.#socket = socket;
+    this.#writer = new SocketWriter(socket);
     this.#log = log;
     this.#clock = clock;
     const looked = this.#watch();
-    this.#connection = createMessageConnection(
-      new StreamMessageReader(socket),
-      new SocketWriter(socket),
-      undefined,
-      {
-        messageStrategy: {
-          handleMessage(message, next) {
-            looked();
-            return next(message);
-          },
+    this.#connection = createMessageConnection(new StreamMessageReader(socket), this.#writer, undefined, {
+      messageStrategy: {
+        handleMessage(message, next) {
+          looked();
+          return next(message);
         },
       },
-    );
+    });
     this.#connection.onClose(() => this.#gone.abort(new FairleadError('cancelled', 'The client left.')));
     this.#connection.onError(([error]) => this.#drop('what it sends is no JSON-RPC', error));
     this.#connection.onUnhandledNotification(() => {});
@@ -87,9 +87,10 @@ export class Client {
     });
     for (const [method, handler] of handlers) {
       this.#connection.onRequest(method, (params: unknown, token) => {
+        if (this.#closing.signal.aborted) throw this.#toWire(method, this.#closing.signal.reason);
         const cancelled = new AbortController();
         token.onCancellationRequested(() => cancelled.abort(new FairleadError('cancelled', 'Cancelled.')));
-        const signal = AbortSignal.any([cancelled.signal, this.#gone.signal]);
+        const signal = AbortSignal.any([cancelled.signal, this.#gone.signal, this.#closing.signal]);
         this.#pending += 1;
         if (this.#pending > MAX_PENDING) this.#drop('it sends requests without waiting for answers');
         return handler(params, this, signal)
@@ -98,7 +99,8 @@ export class Client {
           })
           .finally(() => {
             this.#pending -= 1;
-            if (socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+            if (this.#pending === 0) this.#settled?.();
+            if (this.#writer.behind > MAX_UNSENT_BYTES) this.#drop('it does not read');
           });
       });
     }
@@ -114,6 +116,11 @@ export class Client {
     return this.#info?.environment ?? {};
   }
 
+  /** Bytes that wait for the client to read them. */
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
   /** Aborted once the connection has ended. */
   get gone(): AbortSignal {
     return this.#gone.signal;
@@ -121,7 +128,7 @@ export class Client {
 
   notify<P extends z.ZodType>(kind: NotificationKind<P>, params: z.input<P>): void {
     if (this.#gone.signal.aborted) return;
-    if (this.#socket.writableLength > MAX_UNSENT_BYTES) {
+    if (this.#writer.behind > MAX_UNSENT_BYTES) {
       this.#drop('it does not read');
       return;
     }
@@ -151,6 +158,15 @@ export class Client {
     }
   }
 
+  /** Takes no more requests and cancels those that are under way; resolves when they have ended. */
+  endRequests(reason: FairleadError): Promise<void> {
+    this.#closing.abort(reason);
+    if (this.#pending === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#settled = resolve;
+    });
+  }
+
   /** Closes our side; a client that does not close its own is let go after a moment. */
   close(): void {
     this.#socket.end();
@@ -168,7 +184,7 @@ export class Client {
     this.#socket.on('data', (chunk: Buffer) => {
       const fault = limit.push(chunk);
       if (fault !== undefined) this.#drop(fault);
-      else if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#drop('it does not read');
+      else if (this.#writer.behind > MAX_UNSENT_BYTES) this.#drop('it does not read');
       else if (limit.messages - looked > MAX_WAITING) this.#drop('it floods');
     });
     const cancel = this.#clock.after(INTRODUCTION_MS, () => {

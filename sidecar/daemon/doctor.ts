@@ -1,5 +1,5 @@
 import { existsSync, statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { claudeVersion, isTooOld, OLDEST_CLAUDE } from '../agents/claude/version.ts';
@@ -8,6 +8,7 @@ import { readIdentity } from '../git/identity.ts';
 import { openRepository, requireCommit } from '../git/repository.ts';
 import { gitVersion, isAtLeast, LANDING_NEEDS_GIT, SESSIONS_NEED_GIT } from '../git/version.ts';
 import { BUILD } from '../platform/build.ts';
+import { readConfig, readRepositoryConfig, withoutEffect } from '../platform/config.ts';
 import type { NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
@@ -52,7 +53,8 @@ export async function inspectSurroundings(surroundings: Surroundings): Promise<F
   return [
     await gitFinding(surroundings),
     await identityFinding(surroundings),
-    ...(await repositoryFinding(surroundings)),
+    personConfigFinding(surroundings.paths),
+    ...(await repositoryFindings(surroundings)),
     ...(await claudeFindings(surroundings)),
     diskFinding(surroundings.paths),
     homeFinding(surroundings.paths),
@@ -96,17 +98,56 @@ async function identityFinding({ environment, folder }: Surroundings): Promise<F
   }
 }
 
-async function repositoryFinding({ environment, folder }: Surroundings): Promise<Finding[]> {
+async function repositoryFindings({ environment, folder }: Surroundings): Promise<Finding[]> {
   if (folder === null) return [];
   try {
     const repository = await openRepository(folder, new Git(folder, { environment }));
     const head = await requireCommit(repository.git);
     return [
       ok('repository', `${repository.topLevel}${head.branch === undefined ? '' : ` on ${head.branch}`}`),
+      ...repositoryConfigFindings(repository.mainCheckout ?? repository.topLevel),
     ];
   } catch (error) {
     const { message, hint } = asFairleadError(error);
     return [warning('repository', message, hint ?? 'Open a folder of a git repository.')];
+  }
+}
+
+function personConfigFinding({ home }: Paths): Finding {
+  const file = join(home, 'config.toml');
+  try {
+    const { repository } = readConfig(file);
+    const gone = Object.keys(repository).filter((main) => !existsSync(main));
+    if (gone.length > 0) {
+      return warning(
+        'config',
+        `${file} has settings for ${gone.join(', ')}, which is not there.`,
+        'Name the main checkout as `fairlead show` has it, or remove the entry.',
+      );
+    }
+    return ok('config', existsSync(file) ? file : `none; yours would be ${file}`);
+  } catch (error) {
+    return failed('config', error);
+  }
+}
+
+/** What a repository carries is read for everybody who works on it: a fault in it stops them all. */
+function repositoryConfigFindings(main: string): Finding[] {
+  const file = join(main, '.fairlead', 'config.toml');
+  try {
+    const idle = withoutEffect(readRepositoryConfig(file));
+    if (idle.length > 0) {
+      return [
+        warning(
+          'repo config',
+          `${file} sets ${idle.join(', ')}, which does nothing there.`,
+          'Others write that file, too: set what runs in config.toml in the home of Fairlead.',
+        ),
+      ];
+    }
+    return existsSync(file) ? [ok('repo config', file)] : [];
+  } catch (error) {
+    return [failed('repo config', error)];
   }
 }
 

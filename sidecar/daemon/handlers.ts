@@ -24,7 +24,7 @@ export interface Parts {
   stop(
     options: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
-  ): Promise<{ stopped: boolean; running: number }>;
+  ): Promise<{ stopped: boolean; running: number; ended: number }>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
   diff(request: DiffRequest, signal: AbortSignal): Promise<string>;
@@ -56,11 +56,14 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
-  on(protocol.NewSession, (request, client) => fleet.create(request, cleanEnvironment(client.environment)));
+  on(protocol.NewSession, (request, client, signal) =>
+    fleet.create(request, cleanEnvironment(client.environment), signal),
+  );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
   on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
-  on(protocol.Answer, ({ session, answer }) => fleet.answer(session, answer));
+  on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
+  on(protocol.ShowNeed, ({ session }) => fleet.need(session));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
   on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Paths } from '../platform/paths.ts';
+import type { Patience } from '../platform/patience.ts';
 import { quoteWord } from '../platform/shell.ts';
 import { messageOf } from '../protocol/errors.ts';
 import { AskPerson } from '../protocol/protocol.ts';
@@ -20,13 +21,20 @@ export class PersonLink {
   readonly #askpass: string;
   readonly #token: string;
   readonly #log: Log;
+  readonly #patience: Patience;
   readonly #clients: () => Iterable<Client>;
 
-  constructor(paths: Paths, command: readonly string[], ids: Ids, log: Log, clients: () => Iterable<Client>) {
+  constructor(
+    paths: Paths,
+    command: readonly string[],
+    { ids, log, patience }: { ids: Ids; log: Log; patience: Patience },
+    clients: () => Iterable<Client>,
+  ) {
     this.#agentLink = join(paths.run, 'ssh-agent');
     this.#askpass = join(paths.run, 'askpass');
     this.#token = ids.secret();
     this.#log = log;
+    this.#patience = patience;
     this.#clients = clients;
     const script = `#!/bin/sh\nELECTRON_RUN_AS_NODE=1 FAIRLEAD_HOME=${quoteWord(paths.home)} exec ${command.map(quoteWord).join(' ')} askpass -- "$1"\n`;
     writeFileSync(this.#askpass, script, { mode: 0o700 });
@@ -71,7 +79,9 @@ export class PersonLink {
     for (const client of [...this.#clients()].reverse()) {
       if (client.info?.answersQuestions !== true) continue;
       try {
-        const { answer } = await client.ask(AskPerson, { question, secret });
+        const { answer } = await this.#patience.whileAsking(() =>
+          client.ask(AskPerson, { question, secret }),
+        );
         if (answer !== null) return answer;
       } catch (error) {
         this.#log.info('question not answered', { client: client.info?.name, error: messageOf(error) });

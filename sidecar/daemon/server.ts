@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { PrivateSocket } from '../platform/private-socket.ts';
+import type { FairleadError } from '../protocol/errors.ts';
 import { Client, type ClientHost, type Handlers } from './client.ts';
 
 /** What the server tells, and is told, of its clients. */
@@ -44,9 +45,20 @@ export class SocketServer {
     await this.#socket.open();
   }
 
-  /** Stops listening and lets every client go; resolves when they have gone. */
-  async close(): Promise<void> {
+  /** Takes no more clients. Those that are there stay. */
+  stopListening(): void {
     this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  /** Takes no more requests and cancels those that are under way; resolves when they have ended. */
+  async endRequests(reason: FairleadError): Promise<void> {
+    await Promise.all([...this.#clients].map((client) => client.endRequests(reason)));
+  }
+
+  /** Lets every client go; resolves when they have gone. */
+  async close(): Promise<void> {
+    this.stopListening();
     const leaving = [...this.#clients].map(
       (client) => new Promise<void>((resolve) => client.gone.addEventListener('abort', () => resolve())),
     );

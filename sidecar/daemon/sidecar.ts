@@ -14,14 +14,17 @@ import type { Log } from '../platform/log.ts';
 import { MIGRATIONS } from '../platform/migrations.ts';
 import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
+import { Patience } from '../platform/patience.ts';
 import { isAlive, systemProcesses } from '../platform/processes.ts';
 import { Store } from '../platform/store.ts';
-import { messageOf } from '../protocol/errors.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 import {
   EntryChanged,
   EventHappened,
   PROTOCOL_VERSIONS,
   SessionChanged,
+  SidecarEnding,
   type SidecarInfo,
   type SidecarStatus,
 } from '../protocol/protocol.ts';
@@ -48,6 +51,15 @@ import { SocketServer } from './server.ts';
 
 /** How long the ptyhost is waited for after it was told to end, in milliseconds. */
 const END_WITHIN_MS = 5_000;
+
+/** How long clients wait for what agents did while no sidecar ran, in milliseconds: long conversations are read. */
+const KNOWN_WITHIN_MS = 1_000;
+
+/** How long requests are waited for that were cancelled, in milliseconds. */
+const REQUESTS_WITHIN_MS = 5_000;
+
+/** How often it is looked what an end waits for, in milliseconds. */
+const TELL_EVERY_MS = 250;
 
 export interface SidecarOptions {
   paths: Paths;
@@ -83,7 +95,8 @@ export class Sidecar {
   readonly #onEnd: () => void;
   readonly #closing = new AbortController();
   #ending = false;
-  #isServing = false;
+  /** How every session is that was taken up. */
+  #isKnown = false;
 
   /** @throws FairleadError `store.damaged`, `store.newer`, `disk.full`, `home.read-only`, `node.missing` */
   static async open(options: SidecarOptions, platform: SidecarPlatform, onEnd: () => void): Promise<Sidecar> {
@@ -110,11 +123,11 @@ export class Sidecar {
     const ledger = Ledger.open(this.#store, pricesWith());
     this.#ledger = ledger;
     this.#scanner = new ScanWorker({ script: join(bundle, 'scan-worker.js'), clock, log });
+    const patience = new Patience(clock);
     const person = new PersonLink(
       paths,
       [node.file, join(bundle, 'fairlead.js')],
-      ids,
-      log,
+      { ids, log, patience },
       () => this.#server.clients,
     );
     const configFor = (main: string) =>
@@ -134,6 +147,7 @@ export class Sidecar {
       transcripts: this.#scanner,
       configFor,
       networkEnvironment: () => person.environment(),
+      deadline: (ms) => patience.deadline(ms),
       step,
     };
     this.#terminals = new TerminalHost(
@@ -157,7 +171,7 @@ export class Sidecar {
       changed: (session) => {
         for (const client of this.#followers) client.notify(SessionChanged, session);
         // Before every session is known for what it is, nothing may be committed in its worktree.
-        if (this.#isServing) this.#queue.tick();
+        if (this.#isKnown) this.#queue.tick();
         this.#idle.look();
       },
     });
@@ -249,12 +263,17 @@ export class Sidecar {
     });
   }
 
-  /** Takes up what was left, then listens: whoever connects sees the fleet as it is. */
+  /** Takes up what was left, then listens: whoever connects sees the fleet as it is, or soon how it is. */
   async serve(): Promise<void> {
-    await this.#fleet.start();
-    this.#isServing = true;
+    const { known } = await this.#fleet.start();
+    const isKnown = known.then(() => {
+      this.#isKnown = true;
+    });
+    await Promise.race([isKnown, sleep(KNOWN_WITHIN_MS)]);
     await this.#server.listen(this.#options.paths.sidecarSocket);
-    this.#queue.tick();
+    void isKnown.then(() => {
+      if (!this.#ending) this.#queue.tick();
+    });
     this.#idle.look();
     void this.#ledger
       .catchUp(nextTurn, this.#closing.signal)
@@ -263,14 +282,20 @@ export class Sidecar {
     pruneBundles(paths.versions, bundle, this.#platform.clock);
   }
 
-  /** Ends in order; agents go on in the ptyhost. */
-  async end(): Promise<void> {
+  /**
+   * Ends in order: nobody new is served, then what is under way ends, then everything else. Agents go on in the
+   * ptyhost. `asker` is told what is waited for.
+   */
+  async end(asker?: Client): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
     this.#closing.abort();
     const { log } = this.#platform;
+    this.#server.stopListening();
+    const endTelling = this.#tellWaits(asker);
     // One that fails must not keep the others, nor the process, from ending.
     for (const [part, end] of [
+      ['requests', () => this.#endRequests()],
       ['queue', () => this.#queue.stop()],
       ['fleet', () => this.#fleet.stop()],
       ['contents', () => this.#contents[Symbol.dispose]()],
@@ -284,8 +309,36 @@ export class Sidecar {
         log.error('not ended in order', { part, error });
       }
     }
+    endTelling();
     log.info('sidecar ends');
     this.#onEnd();
+  }
+
+  /** Somebody who made a session half-way is to find nothing of it; one that does not end is cut off. */
+  async #endRequests(): Promise<void> {
+    const reason = new FairleadError('daemon.lost', 'The sidecar is ending.', {
+      hint: 'Run it again; nothing that was decided is lost.',
+    });
+    await Promise.race([this.#server.endRequests(reason), sleep(REQUESTS_WITHIN_MS)]);
+  }
+
+  /** Tells what is waited for, each time that changes, until the function that is returned is called. */
+  #tellWaits(asker: Client | undefined): () => void {
+    const { clock, log } = this.#platform;
+    let told = '';
+    let cancel: () => void = () => {};
+    const look = () => {
+      const waitsFor = this.#queue.underWay.map(waitOf);
+      const now = JSON.stringify(waitsFor);
+      if (now !== told && waitsFor.length > 0) {
+        log.info('end waits', { for: waitsFor });
+        asker?.notify(SidecarEnding, { waitsFor });
+      }
+      told = now;
+      cancel = clock.after(TELL_EVERY_MS, look);
+    };
+    look();
+    return () => cancel();
   }
 
   #info(): SidecarInfo {
@@ -342,13 +395,20 @@ export class Sidecar {
   async #stop(
     request: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
-  ): Promise<{ stopped: boolean; running: number }> {
+  ): Promise<{ stopped: boolean; running: number; ended: number }> {
     const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
     const others = [...this.#server.clients].some((client) => client !== asker);
-    if (request.onlyIfIdle && (others || this.#queue.isBusy || this.#fleet.isAnyInTurn())) {
-      return { stopped: false, running: running() };
+    if (request.onlyIfIdle && (others || this.#queue.isAtWork || this.#fleet.isAnyInTurn())) {
+      return { stopped: false, running: running(), ended: 0 };
     }
+    let ended = 0;
     if (request.terminals) {
+      ended = this.#agentsRunning();
+      if (ended > 0) {
+        asker.notify(SidecarEnding, {
+          waitsFor: [ended === 1 ? 'one agent to end' : `${ended} agents to end`],
+        });
+      }
       await this.#fleet.stopAll();
       if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
         await this.#terminals.open();
@@ -359,8 +419,15 @@ export class Sidecar {
     }
     const left = request.terminals ? 0 : running();
     // After the answer has gone out.
-    setTimeout(() => void this.end(), 20);
-    return { stopped: true, running: left };
+    setTimeout(() => void this.end(asker), 20);
+    return { stopped: true, running: left, ended };
+  }
+
+  #agentsRunning(): number {
+    const owners = this.#fleet.terminalOwners();
+    return this.#terminals.terminals.filter(
+      ({ id, exited }) => exited === undefined && owners.get(id)?.pane === 'agent',
+    ).length;
   }
 
   /** Waits until a process has ended, for as long as somebody who waits for the answer would. */
@@ -373,5 +440,21 @@ export class Sidecar {
   #isBusy(): boolean {
     const live = this.#terminals.terminals.some(({ exited }) => exited === undefined);
     return live || this.#server.clients.size > 0 || this.#queue.isBusy || this.#fleet.isAnyInTurn();
+  }
+}
+
+/** What the end of a landing's step means for whoever waits for it. */
+function waitOf({ title, base, state, target, remote }: QueueEntry): string {
+  switch (state) {
+    case 'securing':
+      return `the commit of "${title}", with the hooks of the repository`;
+    case 'checking':
+      return `the check of "${title}" to end`;
+    case 'swapping':
+      return target === 'remote'
+        ? `the push of "${title}" to ${remote ?? 'the remote'}`
+        : `"${title}" to land on ${base}`;
+    default:
+      return `the landing of "${title}" on ${base}`;
   }
 }

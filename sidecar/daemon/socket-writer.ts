@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { AbstractMessageWriter, type Message, type MessageWriter } from 'vscode-jsonrpc/node';
+import { AbstractMessageWriter, Message, type MessageWriter } from 'vscode-jsonrpc/node';
 
 /**
  * Writes messages to a socket at once. The library's own writer waits for one to be on its way before it takes up the
@@ -7,6 +7,8 @@ import { AbstractMessageWriter, type Message, type MessageWriter } from 'vscode-
  */
 export class SocketWriter extends AbstractMessageWriter implements MessageWriter {
   readonly #socket: Socket;
+  /** Bytes of each answer that is not yet on its way. */
+  readonly #answers = new Set<{ bytes: number }>();
 
   constructor(socket: Socket) {
     super();
@@ -18,9 +20,21 @@ export class SocketWriter extends AbstractMessageWriter implements MessageWriter
   write(message: Message): Promise<void> {
     const body = JSON.stringify(message);
     if (this.#socket.writable) {
-      this.#socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      const bytes = Buffer.byteLength(body);
+      const answer = { bytes };
+      if (Message.isResponse(message)) this.#answers.add(answer);
+      this.#socket.write(`Content-Length: ${bytes}\r\n\r\n${body}`, () => this.#answers.delete(answer));
     }
     return Promise.resolve();
+  }
+
+  /**
+   * Bytes that the client is behind: what waits for it to read, without the largest answer. That one it asked for, and
+   * may take its time to read.
+   */
+  get behind(): number {
+    const largest = Math.max(0, ...[...this.#answers].map(({ bytes }) => bytes));
+    return Math.max(0, this.#socket.writableLength - largest);
   }
 
   end(): void {}

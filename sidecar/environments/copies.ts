@@ -1,5 +1,5 @@
 import { constants, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Git } from '../git/git.ts';
@@ -7,6 +7,7 @@ import { decodePath, displayPath, joinNul, pathOnDisk, splitNul } from '../git/n
 import { operationInProgress } from '../git/operation.ts';
 import type { Repository } from '../git/repository.ts';
 import { parseStatus, readStatus } from '../git/status.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { mayMatch } from './segment-glob.ts';
 
@@ -27,7 +28,7 @@ export async function copyFiles(
 ): Promise<string[]> {
   const main = repository.mainCheckout;
   if (main === undefined) return [];
-  const wanted = patterns ?? [...(await readPatterns(join(main, '.worktreeinclude'))), ...USUAL];
+  const wanted = patterns ?? [...readPatterns(join(main, '.worktreeinclude')), ...USUAL];
   const source = repository.git.in(main);
   const matching = await matchingPaths(source, await candidates(source, wanted), wanted);
   const ignored = await ignoredPaths(repository.git.in(folder), matching);
@@ -83,9 +84,9 @@ export async function bringChanges(repository: Repository, folder: string): Prom
   return [...new Set([...status.staged, ...status.unstaged, ...untracked])].sort();
 }
 
-async function readPatterns(file: string): Promise<string[]> {
+function readPatterns(file: string): string[] {
   try {
-    return (await readFile(file, 'utf8')).split(/\r?\n/);
+    return readTextFile(file).split(/\r?\n/);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

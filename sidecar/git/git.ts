@@ -1,4 +1,5 @@
 import type { Environment } from '../platform/environment.ts';
+import type { Deadline } from '../platform/patience.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Children, type Dialogue, systemChildren } from './children.ts';
 import { decodePath, splitNul } from './names.ts';
@@ -7,6 +8,8 @@ export interface GitSetup {
   /** Environment of the person; every `GIT_*` that points at another repository is taken out. */
   environment: Environment;
   children?: Children;
+  /** Limits of time for what talks to a remote, which stand still while a person is asked. Default: plain ones. */
+  deadline?: ((ms: number) => Deadline) | undefined;
   /** The git to run; default `git` on the PATH of `environment`. */
   binary?: string;
 }

@@ -35,7 +35,7 @@ export interface RemoteRef {
 }
 
 export interface NetworkOptions {
-  /** Default one minute; a push two. */
+  /** Default one minute; a push two. Time in which a person is asked does not count. */
   timeoutMs?: number;
   signal?: AbortSignal;
   /** On top of the environment: ssh agent, askpass. */
@@ -197,12 +197,22 @@ async function network(
   args: readonly string[],
   options: NetworkOptions,
 ): Promise<GitOutput | string> {
+  const { timeoutMs = MINUTE, signal, ...rest } = options;
+  const deadline = git.setup.deadline?.(timeoutMs);
+  const signals = [signal, deadline?.signal].filter((each) => each !== undefined);
   try {
-    return await git.attempt(args, { timeoutMs: MINUTE, ...options });
+    return await git.attempt(args, {
+      ...rest,
+      ...(deadline === undefined ? { timeoutMs } : {}),
+      ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
+    });
   } catch (error) {
-    if (options.signal?.aborted) throw new FairleadError('cancelled', 'Cancelled.', { cause: error });
+    if (signal?.aborted) throw new FairleadError('cancelled', 'Cancelled.', { cause: error });
+    if (deadline?.signal.aborted) return `\`git ${args[0]}\` had no answer within ${timeoutMs / 1_000} s.`;
     if (error instanceof FairleadError && error.code === 'git.failed') return error.message;
     throw error;
+  } finally {
+    deadline?.end();
   }
 }
 

@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { machineId } from '../platform/paths.ts';
 import { bootId, isAlive } from '../platform/processes.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Repository } from './repository.ts';
 
@@ -38,6 +39,8 @@ export const SwapJournal = z.object({
   folder: z.string(),
   /** Private git folder of `folder`. */
   gitDir: z.string(),
+  /** The branch is checked out nowhere: `folder` and `gitDir` are the repository's own. */
+  alone: z.boolean().default(false),
   phase: SwapPhase,
   owner: z.object({
     pid: z.int(),
@@ -54,8 +57,10 @@ export function swapMarker(journal: SwapJournal): { name: string; value: string 
   return { name: 'FAIRLEAD_SWAP', value: `${journal.branch}:${journal.from}:${journal.to}` };
 }
 
-export function newSwapJournal(fields: Omit<SwapJournal, 'version' | 'phase' | 'owner'>): SwapJournal {
-  return { version: 1, ...fields, phase: 'prepared', owner: thisProcess() };
+export function newSwapJournal(
+  fields: Omit<SwapJournal, 'version' | 'phase' | 'owner' | 'alone'> & { alone?: boolean },
+): SwapJournal {
+  return { version: 1, alone: false, ...fields, phase: 'prepared', owner: thisProcess() };
 }
 
 /** This process, as the owner of a swap. */
@@ -147,7 +152,7 @@ export function journalFile(repository: Pick<Repository, 'commonDir'>, branch: s
 function readJournal(file: string): SwapJournal | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

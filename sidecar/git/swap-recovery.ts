@@ -1,12 +1,14 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '../platform/clock.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { systemChildren } from './children.ts';
 import type { Git } from './git.ts';
 import { liveGits } from './live-gits.ts';
 import { decodePath, splitNul } from './names.ts';
 import { isAncestor, readRef } from './refs.ts';
 import { type Repository, readHead } from './repository.ts';
+import { followCheckouts } from './swap-alone.ts';
 import { changesBetween, moveFolder, type TreeChange } from './swap-folder.ts';
 import {
   endSwapJournal,
@@ -61,6 +63,10 @@ export async function recoverSwap(
   };
   const now = await readRef(git, `refs/heads/${branch}`);
   const landed = now !== undefined && (await isAncestor(git, to, now));
+  if (owned.alone) {
+    if (landed && now === to) await followCheckouts(repository, owned);
+    return end(settled(landed, now, from));
+  }
   if (!existsSync(join(folder, '.git'))) return end(settled(landed, now, from));
   const here = git.in(folder);
   const changes = await changesBetween(git, from, to);
@@ -162,8 +168,8 @@ async function unlock(
   );
   const tools = { children: setup.children ?? systemChildren, environment };
   const branchLock = join(repository.commonDir, 'refs', 'heads', `${journal.branch}.lock`);
-  const locks = [join(journal.gitDir, 'index.lock'), join(journal.gitDir, 'HEAD.lock')];
-  const isOurs = () => existsSync(branchLock) && readFileSync(branchLock, 'utf8').trim() === journal.to;
+  const locks = journal.alone ? [] : [join(journal.gitDir, 'index.lock'), join(journal.gitDir, 'HEAD.lock')];
+  const isOurs = () => existsSync(branchLock) && readTextFile(branchLock).trim() === journal.to;
   let live: { own: number[]; all: number[] } = { own: [], all: [] };
   for (let waited = 0; ; waited += 50) {
     live = await liveGits(journal.folder, `${name}=${value}`, tools);
@@ -174,6 +180,10 @@ async function unlock(
     await sleep(50);
   }
   for (const lock of locks) rmSync(lock, { force: true });
+  if (journal.alone && isOurs() && repository.mainCheckout === undefined) {
+    // The HEAD of a bare repository is locked with the branch that it names.
+    rmSync(join(repository.commonDir, 'HEAD.lock'), { force: true });
+  }
   if (isOurs()) rmSync(branchLock, { force: true });
   return undefined;
 }

@@ -1,4 +1,5 @@
-import { lstatSync, readFileSync, readlinkSync, rmSync, type Stats } from 'node:fs';
+import { lstatSync, readlinkSync, rmSync, type Stats } from 'node:fs';
+import { readBytes } from '../platform/regular-file.ts';
 import type { Git } from './git.ts';
 import { encodePath, joinNul, pathOnDisk } from './names.ts';
 import { indexInfo, moveFolder, type TreeChange, treeWith } from './swap-folder.ts';
@@ -115,7 +116,7 @@ async function stateOf(
   if (isNew) return 'new';
   if (isOld) return 'old';
   if (stat.isFile() && change.newMode !== ABSENT && change.newMode !== SYMLINK) {
-    if (await isBeginning(git, change, readFileSync(pathOnDisk(git.folder, change.path)))) return 'cut-off';
+    if (await isBeginning(git, change, readBytes(pathOnDisk(git.folder, change.path)))) return 'cut-off';
   }
   return 'else';
 }
@@ -144,7 +145,7 @@ async function idsOnDisk(git: Git, files: readonly TreeChange[]): Promise<Map<st
       ids.set(path, await git.text(['hash-object', '--stdin'], { input: target }));
     } else if (path.includes('\n')) {
       // The list is one path a line.
-      const input = readFileSync(pathOnDisk(git.folder, path));
+      const input = readBytes(pathOnDisk(git.folder, path));
       ids.set(path, await git.text(['hash-object', '--stdin', `--path=${path}`], { input }));
     } else {
       plain.push(path);

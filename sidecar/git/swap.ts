@@ -1,8 +1,9 @@
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { isIndexLocked, operationInProgress } from './operation.ts';
-import { isAncestor, updateRef } from './refs.ts';
+import { isAncestor } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { changesBetween, findObstacle, moveFolder } from './swap-folder.ts';
+import { moveAlone } from './swap-alone.ts';
+import { changesBetween, findObstacle } from './swap-folder.ts';
 import { beginSwapJournal, newSwapJournal, pendingSwap, type SwapJournal } from './swap-journal.ts';
 import { type RecoveryOptions, type RecoveryOutcome, recoverSwap } from './swap-recovery.ts';
 import {
@@ -96,40 +97,22 @@ async function swap(repository: Repository, request: SwapRequest, onStep: OnStep
   }
   const checkouts = await checkoutsOf(repository, request.branch);
   const [checkout] = checkouts;
-  if (checkout === undefined) return moveAlone(repository, request, onStep);
-  const refusal = refusalOf(checkouts, checkout);
-  if (refusal !== undefined)
+  const refusal = checkout && refusalOf(checkouts, checkout);
+  if (checkout !== undefined && refusal !== undefined)
     return { kind: 'folder-refuses', folder: checkout.folder, paths: [], ...refusal };
-  const journal = newSwapJournal({ ...request, folder: checkout.folder, gitDir: checkout.gitDir });
+  const { commonDir } = repository;
+  const where =
+    checkout === undefined
+      ? { folder: commonDir, gitDir: commonDir, alone: true }
+      : { folder: checkout.folder, gitDir: checkout.gitDir };
+  const journal = newSwapJournal({ ...request, ...where });
   if (!beginSwapJournal(repository, journal)) {
     return { kind: 'infrastructure', text: `Another sidecar is landing on ${request.branch}.` };
   }
   await onStep('begun');
-  return moveTogether(repository, journal, onStep);
-}
-
-/** A branch that is checked out nowhere. */
-async function moveAlone(
-  repository: Repository,
-  { branch, from, to, message }: SwapRequest,
-  onStep: OnStep,
-): Promise<SwapOutcome> {
-  const { git } = repository;
-  const outcome = await updateRef(git, { ref: `refs/heads/${branch}`, from, to }, message);
-  if (outcome.kind === 'lost') return { kind: 'base-moved', now: outcome.now };
-  await onStep('branch-moved');
-  // A folder may have switched to the branch between the look and the move; its files are those of `from` then.
-  for (const checkout of await checkoutsOf(repository, branch)) {
-    if (checkout.missing || checkout.busy) continue;
-    const here = git.in(checkout.folder);
-    const changes = await changesBetween(git, from, to);
-    const behind = await here.attempt(['diff-index', '--cached', '--quiet', from]);
-    if (behind.exitCode !== 0) continue;
-    const { obstacle } = await findObstacle(here, changes, { headHasMoved: true });
-    if (obstacle === undefined) await moveFolder(here, from, to, {});
-  }
-  await onStep('ended');
-  return { kind: 'moved', folder: undefined };
+  return checkout === undefined
+    ? moveAlone(repository, journal, onStep)
+    : moveTogether(repository, journal, onStep);
 }
 
 function refusalOf(

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve as resolvePath } from 'node:path';
+import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
 import { operationInProgress } from './operation.ts';
@@ -18,6 +19,7 @@ export interface NewWorktree {
   from: string;
   /** Shown by `git worktree list` and to whoever tries to remove it. */
   lockReason: string;
+  signal?: AbortSignal | undefined;
 }
 
 export interface Worktree {
@@ -84,13 +86,17 @@ export async function addWorktree(repository: Repository, request: NewWorktree):
         request.folder,
         request.branch,
       ],
-      { config: { 'checkout.workers': '0' } },
+      {
+        config: { 'checkout.workers': '0' },
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      },
     );
     const folder = realpathSync(request.folder);
     const gitDir = realpathSync(await git.in(folder).text(['rev-parse', '--absolute-git-dir']));
     return { folder, branch: request.branch, commit, gitDir };
   } catch (error) {
     await discardWorktree(repository, { folder: request.folder, branch: request.branch, commit });
+    request.signal?.throwIfAborted();
     if (error instanceof FairleadError && error.code !== 'git.failed') throw error;
     throw new FairleadError('worktree.failed', `The worktree ${request.folder} could not be made.`, {
       hint: 'See the cause, put it right and try again.',
@@ -229,17 +235,33 @@ async function refuseUnsaved(repository: Repository, folder: string, admin: stri
   const operation = operationInProgress(admin);
   const unsaved = changedPaths(await readStatus(git));
   const unpushed = existsSync(join(admin, 'modules')) ? await submodulesWithOwnCommits(git) : [];
-  if (unsaved.length === 0 && unpushed.length === 0 && operation === undefined) return;
+  const adrift = await commitsAdrift(git);
+  if (unsaved.length === 0 && unpushed.length === 0 && adrift.length === 0 && operation === undefined) return;
   const what =
     operation !== undefined
       ? `a ${operation} is open`
       : unsaved.length > 0
         ? `${unsaved.length} ${unsaved.length === 1 ? 'path is' : 'paths are'} not committed`
-        : `the submodule ${unpushed[0]} has commits that are nowhere else`;
+        : adrift.length > 0
+          ? `${adrift.length === 1 ? 'a commit is' : `${adrift.length} commits are`} on no branch (${adrift[0]})`
+          : `the submodule ${unpushed[0]} has commits that are nowhere else`;
   throw new FairleadError('archive.unsaved', `${folder} has unsaved work: ${what}.`, {
-    hint: 'Commit (and push) it, or throw it away yourself.',
-    data: { paths: [...unsaved, ...unpushed], operation: operation ?? null },
+    hint:
+      adrift.length > 0
+        ? `Keep them on a branch (git -C ${folder} switch -c NAME), or throw them away yourself.`
+        : 'Commit (and push) it, or throw it away yourself.',
+    data: { paths: [...unsaved, ...unpushed], operation: operation ?? null, commits: adrift },
   });
+}
+
+/** Commits that are named in a message. */
+const MAX_ADRIFT = 20;
+
+/** Commits at a detached HEAD that no ref has: they go with the worktree. Newest first, abbreviated, with subject. */
+async function commitsAdrift(git: Git): Promise<string[]> {
+  const head = await git.attempt(['symbolic-ref', '--quiet', 'HEAD']);
+  if (head.exitCode === 0) return [];
+  return git.lines(['log', `--max-count=${MAX_ADRIFT}`, '--format=%h %s', 'HEAD', '--not', '--glob=refs/*']);
 }
 
 /** Submodules whose repository goes with the worktree and holds commits that no remote has. */
@@ -364,7 +386,7 @@ function isFolder(path: string): boolean {
 /** The file's text without the newline at its end; undefined when it cannot be read. */
 function readOr(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8').replace(/\n$/, '');
+    return readTextFile(file).replace(/\n$/, '');
   } catch {
     return undefined;
   }

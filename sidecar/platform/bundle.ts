@@ -27,7 +27,7 @@ export function bundleName(version: string, build: string): string {
 /**
  * The folder below `versions` to run a bundle from, copied there unless it is there already. A copy appears whole or
  * not at all; of several that are made at the same time one stays. A bundle that is an installed one stays where it is.
- * @param from the folder that holds `fairlead.js`, `sidecar.js` and `ptyhost.js`
+ * @param from the folder that holds `fairlead.js`, `sidecar.js`, `scan-worker.js` and `ptyhost.js`
  */
 export function installBundle(from: string, versions: string, name: string, clock: Clock): string {
   if (resolve(dirname(from)) === resolve(versions)) return from;

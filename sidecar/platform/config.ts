@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod';
-import { LandMethod, LandTarget } from '../protocol/entry.ts';
+import { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
+import { readTextFile } from './regular-file.ts';
 
 /** A timer that is to wait longer than 2^31 - 1 milliseconds fires at once. Source: nodejs.org/api/timers.html. */
 const MAX_MINUTES = 35_791;
@@ -27,7 +27,13 @@ export const Config = z.strictObject({
     .partial()
     .default({}),
   agent: z
-    .strictObject({ mode: PermissionMode, model: z.string().min(1), command: z.string().min(1) })
+    .strictObject({
+      mode: PermissionMode,
+      model: z.string().min(1),
+      command: z.string().min(1),
+      /** Minutes after which an agent sleeps that has nothing to do and nobody at its terminal; 0: never. */
+      sleepAfterMinutes: z.number().nonnegative().max(MAX_MINUTES),
+    })
     .partial()
     .default({}),
   land: z
@@ -37,7 +43,7 @@ export const Config = z.strictObject({
       /** Shell command that must succeed on the merged tree. */
       check: z.string().min(1),
       checkMinutes: z.number().positive().max(MAX_MINUTES),
-      uncommitted: z.enum(['commit', 'refuse']),
+      uncommitted: Uncommitted,
     })
     .partial()
     .default({}),
@@ -81,7 +87,7 @@ export function readConfig(file: string): PersonConfig {
 function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFile(file);
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return schema.parse({});
@@ -135,6 +141,15 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   return `${at}${issue.message}`;
 }
 
+/** Keys of the repository's own file that do nothing, because only the person may say them. Pure. */
+export function withoutEffect({ agent, land }: Config): string[] {
+  return [
+    ...(agent.command === undefined ? [] : ['[agent] command']),
+    ...(land.check === undefined ? [] : ['[land] check']),
+    ...(land.uncommitted === 'commit' ? ['[land] uncommitted'] : []),
+  ];
+}
+
 /**
  * What holds for the repository whose main checkout is `main`: what the person says for it wins over what they say for
  * all, and that over the repository's own file. What runs comes from the person alone, and `land.to` is theirs too.
@@ -142,6 +157,8 @@ function wordsOf(issue: z.core.$ZodIssue): string {
 export function joinConfigs(person: PersonConfig, repository: Config, main: string): JoinedConfig {
   const shared: Config = structuredClone(repository);
   for (const [section, key] of PERSONAL) delete (shared[section] as Record<string, unknown>)[key];
+  // Only to ask for more: to commit unasked is the person's word.
+  if (shared.land.uncommitted === 'commit') delete shared.land.uncommitted;
   const own = person.repository[main];
   return {
     branch: { ...shared.branch, ...person.branch, ...own?.branch },

@@ -253,4 +253,7 @@ export const MIGRATIONS: readonly Migration[] = [
     PRIMARY KEY (session, n, event)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE session ADD COLUMN need INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

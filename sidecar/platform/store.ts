@@ -28,6 +28,8 @@ export function isOnNetwork(folder: string): boolean {
 export class Store {
   readonly #database: DatabaseSync;
   readonly #file: string;
+  /** Whether there is a write-ahead log. */
+  readonly #hasLog: boolean;
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
   /** What waits for the transaction that runs. */
@@ -36,6 +38,7 @@ export class Store {
   private constructor(database: DatabaseSync, file: string) {
     this.#database = database;
     this.#file = file;
+    this.#hasLog = database.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal';
   }
 
   /**
@@ -93,6 +96,11 @@ export class Store {
     });
   }
 
+  /** Runs a statement that inserts one row into a table with an integer key; gives the key. */
+  insert(sql: string, bindings: Positional): number {
+    return this.#told(() => Number(this.#prepare(sql).run(...bindings).lastInsertRowid));
+  }
+
   /** The key of the last row that was inserted. */
   lastInsertId(): number {
     return Number(this.get('SELECT last_insert_rowid() AS id')?.id);
@@ -116,6 +124,22 @@ export class Store {
     }
     for (let next = this.#afterCommit.shift(); next !== undefined; next = this.#afterCommit.shift()) next();
     return result;
+  }
+
+  /**
+   * A {@link transaction} for what can be derived again: the disk is not waited for, so that the last ones may be gone
+   * after a loss of power (never after the end of the process), each whole. The next other transaction waits for these
+   * too. Where there is no write-ahead log it is like any other.
+   * Source: PRAGMA synchronous, https://sqlite.org/pragma.html#pragma_synchronous
+   */
+  derivedTransaction<T>(work: () => T): T {
+    if (this.#depth > 0 || !this.#hasLog) return this.transaction(work);
+    this.#told(() => this.#database.exec('PRAGMA synchronous = NORMAL'));
+    try {
+      return this.transaction(work);
+    } finally {
+      this.#told(() => this.#database.exec('PRAGMA synchronous = FULL'));
+    }
   }
 
   /**

@@ -7,6 +7,10 @@ export type LandTarget = z.infer<typeof LandTarget>;
 export const LandMethod = z.enum(['merge', 'squash', 'rebase']);
 export type LandMethod = z.infer<typeof LandMethod>;
 
+/** What becomes of files that the agent left uncommitted. */
+export const Uncommitted = z.enum(['commit', 'refuse']);
+export type Uncommitted = z.infer<typeof Uncommitted>;
+
 /** Every state of an entry of the merge queue. The last four are final. */
 export const EntryState = z.enum([
   'queued',
@@ -80,6 +84,8 @@ export const QueueEntry = z.object({
   /** The commit on the base that brought the work, once landed. */
   landed: z.string().nullable(),
   queuedAt: z.number(),
+  /** When it came to be as it is, milliseconds since the epoch. */
+  changedAt: z.number(),
   endedAt: z.number().nullable(),
 });
 export type QueueEntry = z.infer<typeof QueueEntry>;

@@ -6,6 +6,7 @@ export const ERROR_CODES = [
   'agent.missing',
   'agent.too-old',
   'agent.unsupported',
+  'answer.need-changed',
   'answer.nothing-to-answer',
   'archive.unsaved',
   'base.missing',

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { EntryState, LandMethod, LandTarget, QueueEntry } from './entry.ts';
+import { EntryState, LandMethod, LandTarget, QueueEntry, Uncommitted } from './entry.ts';
+import { Reason } from './reason.ts';
 import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
 
 /**
@@ -134,8 +135,17 @@ export const Doctor = request(
 export const StopSidecar = request(
   'sidecar/stop',
   z.object({ terminals: z.boolean(), onlyIfIdle: z.boolean().default(false) }),
-  z.object({ stopped: z.boolean(), running: z.int() }),
+  z.object({
+    stopped: z.boolean(),
+    /** Terminals that go on. */
+    running: z.int(),
+    /** Agents that were ended. */
+    ended: z.int().default(0),
+  }),
 );
+
+/** To the client that asked for the end, whenever it changes: what is waited for, in words. */
+export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor: z.array(z.string()) }));
 
 // ── Sessions ─────────────────────────────────────────────────────────────────
 
@@ -190,8 +200,18 @@ export const SendPrompt = request(
 );
 export const Answer = request(
   'session/answer',
-  S.extend({ answer: z.union([z.literal('allow'), z.literal('deny'), Text]) }),
+  S.extend({
+    answer: z.union([z.literal('allow'), z.literal('deny'), Text]),
+    /** What is answered, as `Session.need` had it when it was read; without it, what is asked when this arrives. */
+    need: z.int().optional(),
+  }),
   Session,
+);
+/** What the person is needed for, in full: a tool's input of any length. */
+export const ShowNeed = request(
+  'session/need',
+  S,
+  z.object({ need: z.int().nullable(), reason: Reason.nullable() }),
 );
 export const Interrupt = request('session/interrupt', S, Session);
 
@@ -288,10 +308,15 @@ export const LandPreview = request(
   S,
   z.object({
     target: LandTarget.nullable(),
+    /** The target that the person's configuration names, and the one that is kept from an earlier answer. */
+    configured: LandTarget.nullable(),
+    kept: LandTarget.nullable(),
     remote: z.string().nullable(),
     base: z.string(),
     ahead: z.int(),
     uncommitted: z.array(z.string()),
+    /** What the configuration says of them; null when it says nothing. */
+    policy: Uncommitted.nullable(),
     /** Commits of the local base that the remote lacks. */
     localOnly: z.int(),
   }),
@@ -354,7 +379,10 @@ export const FleetEvent = z.object({
 });
 export type FleetEvent = z.infer<typeof FleetEvent>;
 
-/** Answers the kept events after `after`; later ones follow as {@link EventHappened} until the connection ends. */
+/**
+ * Answers the kept events after `after`; later ones follow as {@link EventHappened} until the connection ends. A client
+ * that reads too slowly is let go: it connects again, follows after the last event that it has, and lists anew.
+ */
 export const FollowEvents = request(
   'events/follow',
   z.object({ after: z.int().default(0), follow: z.boolean().default(true) }),

@@ -28,8 +28,12 @@ export const Reason = z.object({
   /** One line for people; control characters stripped. */
   message: z.string(),
   tool: z.string().optional(),
-  /** The tool's full input, as the agent gave it. Untrusted. */
+  /** Id of the tool call that asks, as the agent has it: the same command asked twice is asked by two calls. */
+  call: z.string().optional(),
+  /** The tool's input, as the agent gave it. Untrusted. */
   input: z.unknown().optional(),
+  /** Of `input` this is only the beginning: strings and lists are cut. `session/need` answers the whole. */
+  truncated: z.boolean().optional(),
   /** What can be answered, where that is known: labels in the agent's order, or `allow` and `deny`. */
   options: z.array(z.string()).optional(),
   /** Set when more than one is asked at a time, or one takes several options. A line of the answer is for each. */

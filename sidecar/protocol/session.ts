@@ -91,6 +91,8 @@ export const Session = z.object({
   mode: PermissionMode.nullable(),
   state: DisplayState,
   reason: Reason.nullable(),
+  /** Number of what is asked, another for each need of the session; null when nothing is. An answer names it. */
+  need: z.int().nullable(),
   /** Milliseconds since the epoch at which `state` began. */
   since: z.number(),
   facts: Facts,

@@ -30,6 +30,7 @@ export function entryView(
     head: entry.head,
     landed: entry.landed,
     queuedAt: entry.queued_at,
+    changedAt: entry.changed_at,
     endedAt: entry.ended_at,
   };
 }

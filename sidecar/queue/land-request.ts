@@ -4,7 +4,7 @@ import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { LANDING_NEEDS_GIT, requireGit } from '../git/version.ts';
 import { branchTip, inspectWorktree } from '../git/worktrees.ts';
-import type { LandMethod, LandTarget } from '../protocol/entry.ts';
+import type { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
@@ -14,12 +14,17 @@ import { localCommits } from './local-commits.ts';
 export interface LandPreview {
   /** Null: the person has to say, once a repository. */
   target: LandTarget | null;
+  /** What the configuration says, and what is kept from an earlier answer. */
+  configured: LandTarget | null;
+  kept: LandTarget | null;
   /** The remote that the base follows, whatever the target. */
   remote: string | null;
   base: string;
   /** Commits that the target lacks. */
   ahead: number;
   uncommitted: string[];
+  /** What the configuration says of them. */
+  policy: Uncommitted | null;
   /** Commits of the local base that would land on the remote's along with the work. */
   localOnly: number;
 }
@@ -38,13 +43,19 @@ export async function previewLanding(
   const upstream = await upstreamOf(git, session.base);
   const tip = await branchTip(git, session.branch);
   const followed = upstream === undefined ? undefined : await readRef(git, upstream.tracking);
-  const target = to ?? (upstream === undefined ? 'local' : targetOf(context, session));
+  const { main, land_to: kept } = context.sessions.repository(session.repository);
+  const { land, suggestedTarget } = context.configFor(main);
+  // Whoever can land can change the repository's own file, so it counts only where the person has said nothing.
+  const decided = land.to ?? kept ?? suggestedTarget ?? null;
+  const target = to ?? (upstream === undefined ? 'local' : decided);
   const onto = target === 'remote' ? followed : await branchTip(git, session.base);
   const hasWorktree =
     session.life !== 'archived' &&
     inspectWorktree(repository, session.worktree, session.branch) === undefined;
   return {
     target,
+    configured: land.to ?? null,
+    kept,
     remote: upstream?.remote ?? null,
     base: session.base,
     ahead:
@@ -56,19 +67,15 @@ export async function previewLanding(
     uncommitted: hasWorktree
       ? changedPaths(await readStatus(context.sessions.git(session, session.worktree)))
       : [],
+    policy: land.uncommitted ?? null,
     localOnly:
       followed === undefined || tip === undefined ? 0 : await localCommits(git, session.base, tip, followed),
   };
 }
 
-/** Whoever can land can change the repository's own file, so it counts only where the person has said nothing. */
-function targetOf(context: QueueContext, session: SessionRecord): LandTarget | null {
-  const { main, land_to } = context.sessions.repository(session.repository);
-  const { land, suggestedTarget } = context.configFor(main);
-  return land.to ?? land_to ?? suggestedTarget ?? null;
-}
-
 export interface LandDecision {
+  /** The target that the configuration names. */
+  configured: LandTarget | null;
   target: LandTarget;
   remote: string | null;
   method: LandMethod;
@@ -107,7 +114,7 @@ export async function requireLandable(
       hint: `Set one (git branch --set-upstream-to=origin/${base} ${base}), or land with --to local.`,
     });
   }
-  if (!context.sessions.isInTurn(session.id)) refuseEmptyOrDirty(preview, land.uncommitted ?? 'commit');
+  if (!context.sessions.isInTurn(session.id)) refuseEmptyOrDirty(preview);
   if (target === 'remote' && localOnly > 0 && !request.withLocalCommits) {
     throw new FairleadError(
       'land.base-diverged',
@@ -116,6 +123,7 @@ export async function requireLandable(
     );
   }
   return {
+    configured: preview.configured,
     target,
     remote: target === 'remote' ? remote : null,
     method: request.method ?? land.method ?? 'merge',
@@ -123,8 +131,7 @@ export async function requireLandable(
   };
 }
 
-function refuseEmptyOrDirty(preview: LandPreview, policy: 'commit' | 'refuse'): void {
-  const { base, ahead, uncommitted } = preview;
+function refuseEmptyOrDirty({ base, ahead, uncommitted, policy }: LandPreview): void {
   if (ahead === 0 && uncommitted.length === 0) {
     throw new FairleadError('land.nothing-to-land', `There is nothing to land on ${base}.`, {
       hint: 'The session has no commit and no change beyond its base.',

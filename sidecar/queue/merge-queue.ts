@@ -83,6 +83,17 @@ export class MergeQueue {
     await this.#cutOff.stop();
   }
 
+  /** Something is being done or due. What only waits goes on in another sidecar as in this one: it is in the store. */
+  get isAtWork(): boolean {
+    return this.#running.size > 0 || this.#context.entries.open().some(({ state }) => state !== 'waiting');
+  }
+
+  /** What {@link stop} waits for. */
+  get underWay(): QueueEntry[] {
+    return [...this.#running.keys()].map((id) => this.view(id));
+  }
+
+  /** Something is in the land order: somebody has to see to it. */
   get isBusy(): boolean {
     return this.#context.entries.open().length > 0;
   }
@@ -118,7 +129,10 @@ export class MergeQueue {
       const now = entries.openOf(session.id);
       if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
       const after = requireDependencies(this.#context, session, request.after ?? []);
-      if (request.to !== undefined) sessions.setLandTo(session.repository, request.to);
+      // Where the configuration says it, another answer counts this time only.
+      if (request.to !== undefined && decided.configured === null) {
+        sessions.setLandTo(session.repository, request.to);
+      }
       return now === undefined
         ? this.#add(session, decided, request, after)
         : this.#again(now, decided, request, after);

@@ -69,7 +69,7 @@ export class MergedCheck {
     );
     if (alone.kind === 'green') return fails('red-check', merged.message, { isTry: true });
     if (alone.kind !== 'red') return undecided(alone);
-    const message = `${entry.base} itself is red: ${alone.message}`;
+    const message = `${entry.base} itself is red: ${alone.message} It is checked again once ${entry.base} has moved.`;
     const outcome = waits('base-red', message, RETRY_MS.infrastructure, { demand: 'landing-stopped' });
     this.#waiting.set(known, outcome);
     return outcome;

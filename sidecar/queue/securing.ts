@@ -22,7 +22,7 @@ export async function secureWork(
   session: SessionRecord,
 ): Promise<Secured> {
   const { sessions } = context;
-  if (sessions.isInTurn(session.id)) return waits('in-a-turn', 'Its agent is in a turn.', RETRY_MS.turn);
+  if (sessions.isInTurn(session.id)) return waits('in-a-turn', whyInTurn(session), RETRY_MS.turn);
   const turns = sessions.turnCount(session.id);
   const fault = inspectWorktree(repository, session.worktree, session.branch);
   if (session.life !== 'archived' && fault?.kind !== 'folder-missing') {
@@ -40,6 +40,12 @@ export async function secureWork(
   }
   await context.step('secured');
   return { kind: 'secured', head };
+}
+
+function whyInTurn({ agent_fact, reason }: SessionRecord): string {
+  return agent_fact === 'needs-you' && reason !== null
+    ? `Its agent needs you: ${reason.message}`
+    : 'Its agent is in a turn.';
 }
 
 async function commitWork(

@@ -5,6 +5,7 @@ import type { Config } from '../platform/config.ts';
 import type { Ids } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import type { Paths } from '../platform/paths.ts';
+import type { Deadline } from '../platform/patience.ts';
 import type { FleetEvents } from './events.ts';
 import type { SessionTable } from './table.ts';
 
@@ -36,6 +37,8 @@ export interface SessionContext {
   configFor(main: string): Config;
   /** Variables that let git and ssh reach the person: askpass, agent. Laid over a session's environment. */
   networkEnvironment(): Record<string, string>;
+  /** See `GitSetup.deadline`. */
+  deadline?: (ms: number) => Deadline;
   step?(name: SessionStep): void;
 }
 
@@ -45,5 +48,8 @@ export function gitOf(
   environment: Readonly<Record<string, string>>,
   folder: string,
 ): Git {
-  return new Git(folder, { environment: { ...environment, ...context.networkEnvironment() } });
+  return new Git(folder, {
+    environment: { ...environment, ...context.networkEnvironment() },
+    deadline: context.deadline,
+  });
 }

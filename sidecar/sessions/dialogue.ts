@@ -3,7 +3,7 @@ import { FairleadError } from '../protocol/errors.ts';
 import type { Pane } from '../protocol/protocol.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 import type { Session } from '../protocol/session.ts';
-import { giveAnswer, interruptTurn, Keyboard } from './keyboard.ts';
+import { asks, giveAnswer, interruptTurn, Keyboard, notAsked } from './keyboard.ts';
 import { launchShell } from './launching.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
@@ -56,11 +56,6 @@ export class Dialogue {
     if (life === 'sleeping') await this.#startFor(prompt, id);
     await observation.look(id);
     await view.until(() => this.#isSettled(prompt, id), { signal });
-    if (this.#wasPutToRest(prompt, id)) {
-      await this.#startFor(prompt, id);
-      await observation.look(id);
-      await view.until(() => this.#isSettled(prompt, id), { signal });
-    }
     const state = table.prompt(prompt)?.state;
     if (state !== 'failed') return state === 'confirmed';
     throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
@@ -77,12 +72,6 @@ export class Dialogue {
       if (this.#isOpen(prompt)) table.updatePrompt(prompt, { state: 'failed' });
       throw error;
     }
-  }
-
-  /** Whether the agent was ended because its work has landed, by whom did not see the prompt coming. */
-  #wasPutToRest(prompt: string, session: string): boolean {
-    const { life, landing, demand } = this.#parts.context.table.get(session);
-    return this.#isOpen(prompt) && life === 'sleeping' && landing === 'landed' && demand?.kind !== 'trust';
   }
 
   #isOpen(prompt: string): boolean {
@@ -103,14 +92,22 @@ export class Dialogue {
 
   /**
    * Answers what the agent asks: `allow`, `deny`, `deny: why`, the label or number of a choice, or a text.
-   * @throws FairleadError `answer.nothing-to-answer`, `session.archived`
+   * `need` is what was asked when the person answered; without it, what is asked now.
+   * @throws FairleadError `answer.need-changed`, `answer.nothing-to-answer`, `session.archived`
    */
-  async answer(name: string, answer: string): Promise<void> {
+  async answer(name: string, answer: string, need?: number): Promise<void> {
     const { context, view, serial } = this.#parts;
     const record = view.living(name);
+    if (need !== undefined && !asks(record, need)) throw notAsked(record);
     if (record.demand?.kind === 'trust') return this.#starter.trust.answer(record, answer);
     await serial.run(`answer ${record.id}`, async () => {
-      await giveAnswer(this.#keyboard, record, answer, () => context.table.get(record.id));
+      await giveAnswer(
+        this.#keyboard,
+        record,
+        answer,
+        () => context.table.get(record.id),
+        () => this.#parts.observation.asked(context.table.get(record.id))?.input,
+      );
       await this.#leaves(view.of(record));
     });
   }
@@ -157,7 +154,9 @@ export class Dialogue {
     const asking = await this.#starter.trust.terminalFor(record);
     if (asking !== undefined) return asking;
     const known = terminals.terminal(record.terminal);
-    if (known.kind !== 'known' || known.info.exited !== undefined) await this.#starter.resume(record.id);
+    const runs = known.kind === 'known' && known.info.exited === undefined;
+    // One that is being put to sleep runs still.
+    if (!runs || record.life === 'sleeping') await this.#starter.resume(record.id);
     const { terminal } = context.table.get(record.id);
     if (terminal === null) throw notRunning(record.id);
     return terminal;

@@ -3,6 +3,7 @@ import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
+import { leavePlace } from './worktree-place.ts';
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
 export class Ender {
@@ -21,48 +22,52 @@ export class Ender {
   async sleep(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
     const { observation, view, serial } = this.#parts;
     await observation.look(id);
-    await serial.run(id, () => this.#sleepNow(id, outcome));
+    await serial.run(id, async () => {
+      await this.#openFor(id);
+      await this.#sleepNow(id, outcome);
+    });
     view.announce(id);
   }
 
   /**
    * Ends an agent that has nothing to do, unless somebody is at one of its terminals. `mayRest` is asked when everything
-   * that was signalled is known and nothing else is done with the session.
+   * that was signalled is known and nothing else is done with the session. A shell beside it stays, unless `shellToo`.
    */
-  async rest(id: string, mayRest: () => boolean): Promise<void> {
-    const { observation, view, serial } = this.#parts;
+  async rest(
+    id: string,
+    mayRest: () => boolean,
+    { shellToo }: { shellToo: boolean },
+  ): Promise<'rests' | 'attended' | 'goes-on'> {
+    const { context, observation, terminals, view, serial } = this.#parts;
     await observation.look(id);
-    const rests = await serial.run(id, async () => {
-      const isAttached = await this.#isAttached(id);
-      if (isAttached || !mayRest()) return false;
-      await this.#sleepNow(id, 'done');
-      return true;
+    const rested = await serial.run(id, async () => {
+      const { terminal, shell } = context.table.get(id);
+      if (terminal === null && shell === null) return 'goes-on';
+      // No event tells who comes and goes.
+      await terminals.refresh();
+      if ([terminal, shell].some((each) => terminals.isAttached(each))) return 'attended';
+      // Nothing is awaited between the question and what is stored: a prompt that comes now finds it asleep.
+      if (!mayRest()) return 'goes-on';
+      await this.#sleepNow(id, 'done', { shellToo });
+      return 'rests';
     });
-    if (rests) view.announce(id);
+    if (rested === 'rests') view.announce(id);
+    return rested;
   }
 
-  async #isAttached(id: string): Promise<boolean> {
-    const { context, terminals } = this.#parts;
-    const { terminal, shell } = context.table.get(id);
-    if (terminal === null && shell === null) return false;
-    // No event tells who comes and goes.
-    await terminals.refresh();
-    return [terminal, shell].some((each) => {
-      const known = terminals.terminal(each);
-      return known.kind === 'known' && known.info.clients > 0;
-    });
-  }
-
-  async #sleepNow(id: string, outcome: 'done' | 'interrupted'): Promise<void> {
-    const { context, observation, terminals } = this.#parts;
+  async #sleepNow(
+    id: string,
+    outcome: 'done' | 'interrupted',
+    { shellToo } = { shellToo: true },
+  ): Promise<void> {
+    const { context, observation } = this.#parts;
     const record = context.table.get(id);
     if (record.life === 'archived') return;
-    if (record.terminal !== null || record.shell !== null) await terminals.open();
     observation.endTurn(record, outcome);
     // Stored first: an agent that ends because of this is no news. Its terminal is its own until it has ended.
     context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
     context.step?.('ending-stored');
-    await this.#endTerminals(record);
+    await this.#endTerminals(shellToo ? record : { ...record, shell: null });
   }
 
   /**
@@ -137,6 +142,7 @@ export class Ender {
       }
       const repository = await this.#starter.repositoryOf(record);
       await requireSaved(repository, record.worktree);
+      await this.#openFor(id);
       await this.#sleepNow(id, 'done');
       // Whoever looks for events makes their folder again, in what is being removed.
       observation.unwatch(id);
@@ -151,6 +157,7 @@ export class Ender {
     await this.#starter.trust.forget(id);
     const now = context.clock.now();
     context.table.update(id, { life: 'archived', archived_at: now, since: now, demand: null, reason: null });
+    leavePlace(context, record.worktree);
     context.events.add({
       kind: 'session-archived',
       session: id,
@@ -158,6 +165,13 @@ export class Ender {
       entry: null,
       message: record.title,
     });
+  }
+
+  /** What runs is ended only through a ptyhost that answers. */
+  async #openFor(id: string): Promise<void> {
+    const { context, terminals } = this.#parts;
+    const { life, terminal, shell } = context.table.get(id);
+    if (life !== 'archived' && (terminal !== null || shell !== null)) await terminals.open();
   }
 
   async #endTerminals({ id, terminal, shell }: SessionRecord): Promise<void> {

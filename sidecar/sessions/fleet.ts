@@ -9,8 +9,9 @@ import { display } from './display.ts';
 import { Ender } from './ender.ts';
 import { type FleetListeners, FleetView } from './fleet-view.ts';
 import { hasReached } from './fleet-waits.ts';
+import { IdleSleep } from './idle-sleep.ts';
 import { titleFrom } from './naming.ts';
-import { Observation } from './observation.ts';
+import { isSame, Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
@@ -30,6 +31,7 @@ export class Fleet {
   readonly #starter: Starter;
   readonly #ender: Ender;
   readonly #dialogue: Dialogue;
+  readonly #idleSleep: IdleSleep;
 
   constructor(context: SessionContext, terminals: TerminalHost, ledger: Ledger, listeners: FleetListeners) {
     const view = new FleetView(context, ledger, listeners);
@@ -39,22 +41,30 @@ export class Fleet {
     this.#starter = new Starter(this.#parts);
     this.#ender = new Ender(this.#parts, this.#starter);
     this.#dialogue = new Dialogue(this.#parts, this.#starter);
+    this.#idleSleep = new IdleSleep(this.#parts, this.#ender, (id) => this.isInTurn(id));
   }
 
-  /** Takes up what an earlier sidecar left: derives every state anew and finishes what was half done. */
-  async start(): Promise<void> {
+  /**
+   * Takes up what an earlier sidecar left: derives every state anew and finishes what was half done.
+   * @returns what resolves when it is known how every session is; until then its stored state is shown
+   */
+  async start(): Promise<{ known: Promise<void> }> {
     const { context, observation, terminals } = this.#parts;
     await observation.start();
     this.#ender.takeUp();
+    this.#idleSleep.start();
+    const looks: Promise<void>[] = [];
     for (const record of context.table.list({ archived: false })) {
       const runs = terminals.terminal(record.terminal).kind === 'known';
       const halfMade = record.life === 'starting' && (record.git_dir === null || !runs);
       if (halfMade) this.#starter.continue(record);
-      else observation.watch(record.id);
+      else looks.push(observation.takeUp(record.id));
     }
+    return { known: Promise.all(looks).then(() => {}) };
   }
 
   stop(): void {
+    this.#idleSleep.stop();
     this.#parts.observation.stop();
     this.#starter.trust.stop();
     this.#parts.terminals.close();
@@ -68,6 +78,16 @@ export class Fleet {
 
   show(name: string): Session {
     return this.#parts.view.show(name);
+  }
+
+  /** What the person is needed for, in full. @throws FairleadError `session.missing`, `session.ambiguous` */
+  need(name: string): { need: number | null; reason: Reason | null } {
+    const { observation, view } = this.#parts;
+    const { id, need, reason } = view.show(name);
+    return {
+      need,
+      reason: reason?.truncated ? observation.asked(this.#parts.context.table.get(id)) : reason,
+    };
   }
 
   turns(name: string): Turn[] {
@@ -117,8 +137,9 @@ export class Fleet {
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
   ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
-    const { records, leftBehind, notes } = await this.#starter.create(request, environment);
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal);
     const [session, ...others] = records.map(({ id }) => this.show(id));
     if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
     return { session, attempts: [session, ...others], leftBehind, notes };
@@ -184,8 +205,8 @@ export class Fleet {
     return { session: this.show(id), confirmed };
   }
 
-  async answer(name: string, answer: string): Promise<Session> {
-    await this.#dialogue.answer(name, answer);
+  async answer(name: string, answer: string, need: number | undefined): Promise<Session> {
+    await this.#dialogue.answer(name, answer, need);
     return this.show(name);
   }
 
@@ -195,7 +216,9 @@ export class Fleet {
   }
 
   async attach(name: string, pane: Pane): Promise<{ ticket: string; terminal: string }> {
+    this.#idleSleep.attended(this.#parts.view.living(name).id);
     const ticket = await this.#dialogue.attach(name, pane);
+    this.#idleSleep.attended(this.#parts.view.living(name).id);
     if (pane === 'agent') this.markRead(name);
     return ticket;
   }
@@ -205,11 +228,12 @@ export class Fleet {
   /** Whether the agent works, asks, or has a prompt on its way: its worktree is not to be touched. */
   isInTurn(id: string): boolean {
     const { table } = this.#parts.context;
-    const { life, agent_fact, demand } = table.get(id);
+    const { life, agent_fact, reason, demand } = table.get(id);
     if (life === 'sleeping' || life === 'archived') return false;
+    if (!this.#parts.observation.isKnown(id)) return true;
     // One that cannot start without the person has no agent yet.
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
-    const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && demand === null);
+    const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && !isSame(reason, demand));
     return inTurn || table.openPrompts(id).length > 0;
   }
 
@@ -230,13 +254,12 @@ export class Fleet {
       since: isSeen ? context.clock.now() : record.since,
       demand: keep ? record.demand : demand,
     });
-    observation.recompute(id);
+    observation.recompute(id, record.demand);
     view.announce(id);
   }
 
   /** Landed work needs no agent: it sleeps until it is prompted again. One that works or is looked at goes on. */
   async rest(id: string): Promise<void> {
-    const mayRest = () => this.#parts.context.table.get(id).life === 'active' && !this.isInTurn(id);
-    if (mayRest()) await this.#ender.rest(id, mayRest);
+    await this.#idleSleep.whenAlone(id);
   }
 }

@@ -1,4 +1,4 @@
-import { forgettable } from '../agents/claude/hook-compaction.ts';
+import { forgettable, unkeepable } from '../agents/claude/hook-compaction.ts';
 import { type HookEvent, readEventFiles } from '../agents/claude/hook-event.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import {
@@ -31,6 +31,17 @@ export class Feed {
 
   constructor(scanner: Pick<TranscriptScanner, 'news'>) {
     this.transcript = new TranscriptTail(scanner);
+  }
+
+  readonly #sizes = new WeakMap<HookEvent, number>();
+  /** Event files were left for the next look. */
+  hasMore = false;
+
+  /** Characters of its JSON. */
+  sizeOf(event: HookEvent): number {
+    const size = this.#sizes.get(event) ?? JSON.stringify(event).length;
+    this.#sizes.set(event, size);
+    return size;
   }
 
   /** Hook events by name; `stored` reads those of an earlier sidecar and is called once. */
@@ -117,7 +128,9 @@ export class Intake {
       const turns = applyToTurns(table, record.id, fresh, { arrived, said: feed.transcript.prompts });
       this.#noteTurns(record.id, turns);
       const all = [...known.values(), ...fresh];
-      const forgotten = forgettable(all);
+      const without = new Set(unkeepable(all, (event) => feed.sizeOf(event)));
+      if (without.size > 0) log.warn('events forgotten', { session: record.id, events: without.size });
+      const forgotten = [...without, ...forgettable(all.filter(({ name }) => !without.has(name)))];
       table.dropHookEvents(record.id, forgotten);
       return { ...turns, fresh, forgotten };
     });
@@ -128,6 +141,7 @@ export class Intake {
     const inOrder = found.events.map(({ name }) => name.slice(name.indexOf('-') + 1));
     removePrivateFiles(gitDir, folder, new Set([...inOrder, ...found.files]));
     if (change.closed) this.#tellEnd(record.id);
+    feed.hasMore = found.more;
     return change.opened || change.closed ? 'turn' : 'events';
   }
 

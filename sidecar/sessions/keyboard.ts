@@ -66,19 +66,20 @@ export class Keyboard {
   }
 }
 
-/** How much the time may still change at which a need began, in milliseconds: several signals tell of it. */
-const SAME_NEED_MS = 1_000;
-
 /**
  * Answers what the agent asked when the person gave this answer, and nothing that it asks since.
+ * @param seen the session as it was then; `need` is what it was given to
  * @param now the session as it is at the moment
- * @throws FairleadError `answer.nothing-to-answer` when it asks nothing, something else, or has no such answer
+ * @param input the whole input of the tool that asks
+ * @throws FairleadError `answer.need-changed` when it asks something else; `answer.nothing-to-answer` when it asks
+ * nothing, or has no such answer
  */
 export async function giveAnswer(
   keyboard: Keyboard,
   seen: SessionRecord,
   answer: string,
   now: () => SessionRecord,
+  input: () => unknown = () => now().reason?.input,
 ): Promise<void> {
   const { id, terminal, reason } = seen;
   if (terminal === null || seen.agent_fact !== 'needs-you' || reason === null || seen.life === 'sleeping') {
@@ -86,22 +87,33 @@ export async function giveAnswer(
       hint: `See what it does: fairlead show ${id}`,
     });
   }
-  const asked = () => isSameNeed(seen, now());
-  if (await keyboard.answer(terminal, answerOf(answer), { input: now().reason?.input, asked })) return;
+  const asked = () => asksStill(seen, now());
+  if (await keyboard.answer(terminal, answerOf(answer), { input: input(), asked })) return;
   if (asked()) throw notAnswered(id, answer, reason);
-  throw new FairleadError('answer.nothing-to-answer', `${id} does not ask this any more.`, {
-    hint: `See what it does: fairlead show ${id}`,
-  });
+  throw notAsked(now());
 }
 
-function isSameNeed(one: SessionRecord, other: SessionRecord): boolean {
-  return (
-    other.agent_fact === 'needs-you' &&
-    other.terminal === one.terminal &&
-    other.reason?.kind === one.reason?.kind &&
-    other.reason?.message === one.reason?.message &&
-    Math.abs(other.since - one.since) < SAME_NEED_MS
-  );
+function asksStill(seen: SessionRecord, now: SessionRecord): boolean {
+  return asks(now, seen.need) && now.terminal === seen.terminal;
+}
+
+/** Whether this is what the person is needed for. */
+export function asks({ agent_fact, reason, need }: SessionRecord, wanted: number): boolean {
+  return agent_fact === 'needs-you' && reason !== null && need === wanted;
+}
+
+/** The error for an answer to what is not asked any more, which says what is asked instead. */
+export function notAsked({ id, agent_fact, reason, need }: SessionRecord): FairleadError {
+  if (agent_fact !== 'needs-you' || reason === null) {
+    return new FairleadError('answer.nothing-to-answer', `${id} does not ask this any more.`, {
+      hint: `See what it does: fairlead show ${id}`,
+    });
+  }
+  const { message } = reason;
+  return new FairleadError('answer.need-changed', `${id} asks something else by now: ${message}`, {
+    hint: `See the whole of it, then answer that: fairlead show ${id}`,
+    data: { need, reason },
+  });
 }
 
 export function notAnswered(id: string, answer: string, reason: Reason): FairleadError {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { fitsAsArgument, launchArguments } from '../agents/claude/launch-arguments.ts';
@@ -8,6 +8,7 @@ import { type Launch, writeLaunchFile } from '../environments/launch-file.ts';
 import { makePrivateFolder, writePrivateFile } from '../environments/private-folder.ts';
 import { inspectWorktree, requireWorktree } from '../git/worktrees.ts';
 import { findProgram } from '../platform/programs.ts';
+import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { PermissionMode } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
@@ -58,7 +59,7 @@ export async function launchAgent(
   const launch: Launch = {
     worktree: session.worktree,
     gitDir: session.git_dir,
-    pointer: readFileSync(join(session.worktree, '.git'), 'utf8').split('\n', 1)[0] ?? '',
+    pointer: readTextFile(join(session.worktree, '.git')).split('\n', 1)[0] ?? '',
     folder: session.folder,
     environment: { ...CLAUDE_CODE.environment, ...sessionVariables(context, session, main) },
     unset: [],

@@ -12,9 +12,11 @@ import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
+import { isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
+import { shownReason } from './shown-input.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
@@ -28,8 +30,14 @@ interface Watched {
   folder: WatchedFolder | undefined;
   /** Why the folder could not be watched at the last try. */
   unwatchedWhy?: string | undefined;
+  /** What the agent asks, with the whole of its input, as of the last look. */
+  asked?: Reason | undefined;
+  /** See {@link SignalReading}; undefined before the first look. */
+  background?: boolean;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
+  /** What is stored is how the session is. */
+  isKnown: boolean;
   feed: Feed;
 }
 
@@ -101,15 +109,29 @@ export class Observation {
   }
 
   watch(id: string): void {
-    if (!this.#watched.has(id)) {
-      this.#watched.set(id, { folder: undefined, isDue: false, feed: this.#newFeed() });
-    }
+    this.#add(id, true);
     this.#hint(id);
+  }
+
+  /** Watches a session that an earlier sidecar has left, and looks at once; resolves when it is known how it is. */
+  takeUp(id: string): Promise<void> {
+    this.#add(id, false);
+    return this.look(id);
+  }
+
+  /** Whether what is stored of a session is how it is: not before the first look at one that was taken up. */
+  isKnown(id: string): boolean {
+    return this.#watched.get(id)?.isKnown ?? true;
   }
 
   unwatch(id: string): void {
     this.#watched.get(id)?.folder?.watcher.close();
     this.#watched.delete(id);
+  }
+
+  #add(id: string, isKnown: boolean): void {
+    if (this.#watched.has(id)) return;
+    this.#watched.set(id, { folder: undefined, isDue: false, isKnown, feed: this.#newFeed() });
   }
 
   /** Looks at once; resolves when what was found is stored. */
@@ -122,18 +144,38 @@ export class Observation {
           error: messageOf(error),
           stack: error instanceof Error ? error.stack : undefined,
         }),
-      );
+      )
+      .then(() => {
+        const watched = this.#watched.get(id);
+        if (watched !== undefined) watched.isKnown = true;
+      });
   }
 
-  /** Applies a demand that was made or withdrawn to the facts. Reads no signal. */
-  recompute(id: string): void {
+  /**
+   * Applies a demand that was made or withdrawn to the facts. Reads no signal.
+   * @param before the demand that stood until now: a need that was not that one is the agent's own, and stays
+   */
+  recompute(id: string, before?: Reason | null): void {
     const record = this.#context.table.get(id);
+    if (before !== undefined && record.agent_fact === 'needs-you' && !isSame(record.reason, before)) return;
     if (record.demand !== null && record.agent_fact !== 'working') {
       this.#store(record, { agent: 'needs-you', reason: record.demand });
     } else if (record.demand === null && record.agent_fact === 'needs-you') {
       this.#store(record, { agent: record.outcome === null ? 'idle' : 'finished', reason: null });
       this.#hint(id);
     }
+  }
+
+  /** Whether the agent has something that goes on by itself and wakes it; also when nothing is known yet. */
+  hasBackground(id: string): boolean {
+    return this.#watched.get(id)?.background ?? true;
+  }
+
+  /** What the person is needed for, with the whole of a tool's input where the store has only its beginning. */
+  asked({ id, reason }: SessionRecord): Reason | null {
+    const asked = this.#watched.get(id)?.asked;
+    const isWhole = reason?.truncated !== true || asked === undefined || asked.call !== reason.call;
+    return isWhole ? reason : asked;
   }
 
   /** The turn that runs ends here, because its agent is ended. */
@@ -230,9 +272,13 @@ export class Observation {
     if (reading !== undefined && readinessOf(record, reading) === 'blocked') {
       this.#delivery.confirmDialog(id, reading.since);
     }
+    watched.asked = reading?.reason;
+    if (reading !== undefined) watched.background = reading.background;
     const changed = reading !== undefined && this.#interpret(record, reading);
     if (changed || taken) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
+    if (watched.feed.hasMore) this.#hint(id);
+    watched.feed.hasMore = false;
     this.#noteStranded(table.get(id));
   }
 
@@ -242,8 +288,9 @@ export class Observation {
   }
 
   #demand(id: string, demand: Reason): void {
+    const { demand: before } = this.#context.table.get(id);
     this.#context.table.update(id, { demand });
-    this.recompute(id);
+    this.recompute(id, before);
     this.#announce(id);
   }
 
@@ -266,7 +313,7 @@ export class Observation {
     const demanded = record.demand !== null && reading.agent !== 'working' && reading.agent !== 'needs-you';
     const stored = this.#store(table.get(record.id), {
       agent: demanded ? 'needs-you' : reading.agent,
-      reason: demanded ? record.demand : (reading.reason ?? null),
+      reason: demanded ? record.demand : reading.reason === undefined ? null : shownReason(reading.reason),
       life: reading.life,
       since: reading.since,
     });
@@ -281,15 +328,18 @@ export class Observation {
     const life = facts.life ?? record.life;
     const before = display(factsOf(record));
     const after = display({ agent: facts.agent, landing: record.landing, life });
-    const sameReason = JSON.stringify(record.reason) === JSON.stringify(facts.reason);
+    const sameReason = isSame(record.reason, facts.reason);
     if (record.agent_fact === facts.agent && record.life === life && sameReason) return false;
     const now = clock.now();
+    const since = Math.round(facts.since ?? now);
+    const sameNeed = isSameNeed(record, { reason: facts.reason, since });
     table.update(record.id, {
       agent_fact: facts.agent,
+      ...(facts.reason === null || sameNeed ? {} : { need: record.need + 1 }),
       life,
       reason: facts.reason,
       changed_at: now,
-      ...(before === after && sameReason ? {} : { since: Math.round(facts.since ?? now) }),
+      ...(before === after && sameReason ? {} : { since }),
     });
     if (before !== after || !sameReason) {
       events.add({
@@ -297,7 +347,8 @@ export class Observation {
         session: record.id,
         state: after,
         entry: null,
-        message: facts.reason === null || after !== 'needs-you' ? after : `${after}: ${facts.reason.message}`,
+        message:
+          facts.reason === null || after !== 'needs-you' ? after : `needs you: ${facts.reason.message}`,
       });
     }
     return true;
@@ -310,6 +361,11 @@ export class Observation {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }
   }
+}
+
+/** Whether two needs are one. Also of none. */
+export function isSame(one: Reason | null, other: Reason | null): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function inodeOf(path: string): bigint | undefined {

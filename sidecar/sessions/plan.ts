@@ -61,6 +61,7 @@ export async function planSession(
   request: NewSessionRequest,
   environment: Readonly<Record<string, string>>,
   serial: Serial,
+  signal: AbortSignal,
 ): Promise<SessionPlan> {
   const { table, ids, clock } = context;
   refuseKeyOfMany(request);
@@ -82,9 +83,13 @@ export async function planSession(
   const prefix = config.branch.prefix ?? DEFAULT_PREFIX;
   const title = titleFrom(request.title) ?? titleOf(request.prompt);
   await requirePrefix(repository, prefix, slugOf(title));
-  const base = await findBase(repository, request.base ?? within?.base, { timeoutMs: FETCH_WITHIN_MS });
+  const base = await findBase(repository, request.base ?? within?.base, {
+    timeoutMs: FETCH_WITHIN_MS,
+    signal,
+  });
   const uncommitted = await uncommittedIn(repository);
   const known = table.repositoryOf(repository.commonDir, main, ids.short(8), clock.now());
+  signal.throwIfAborted();
   // Names are given one after the other; the network was asked before, and holds up no other session.
   const records = await serial.run(`names in ${known.id}`, async () => {
     const slugs = await freeSlugs(context, repository, known, prefix, slugOf(title), request.attempts);
@@ -182,6 +187,7 @@ function recordOf(
     life: 'starting',
     reason: null,
     demand: null,
+    need: 0,
     outcome: null,
     since: now,
     unread: false,

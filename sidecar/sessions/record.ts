@@ -41,6 +41,8 @@ export const SessionRecord = z.object({
   reason: Json.pipe(Reason).nullable(),
   /** What the person is needed for beside what the agent signals: a conflict, a prompt that did not arrive. */
   demand: Json.pipe(Reason).nullable(),
+  /** Counts what the person was needed for. */
+  need: z.number(),
   outcome: TurnOutcome.nullable(),
   since: z.number(),
   unread: Flag,

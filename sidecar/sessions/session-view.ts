@@ -40,6 +40,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     mode: record.mode,
     state,
     reason: state === 'needs-you' ? withAnswers(record.reason) : null,
+    need: state === 'needs-you' && record.reason !== null ? record.need : null,
     since: record.since,
     facts,
     family: record.family,

@@ -16,6 +16,8 @@ export interface SignalReading extends AgentState {
   life: LifeFact;
   /** Whether a prompt can be given although the person is needed: the agent waits for one. */
   takesPrompts: boolean;
+  /** Tasks or crons of the agent go on though it rests, and wake it by themselves. */
+  background: boolean;
 }
 
 export interface SignalSources {
@@ -59,14 +61,15 @@ export async function readSignals(
   // After the process: what an agent wrote before it ended counts.
   const said = await transcript.read();
   const silent = process.kind === 'running' && (hooks.lastEventAt ?? 0) < process.startedAt;
+  const registry =
+    configDir === undefined || conversation === undefined
+      ? undefined
+      : sources.registry.entry(configDir, conversation, isAlive);
   const state = joinSignals({
     process,
     hooks,
     status: known.kind === 'known' ? known.info.status.find(({ id }) => id === undefined) : undefined,
-    registry:
-      configDir === undefined || conversation === undefined
-        ? undefined
-        : sources.registry.entry(configDir, conversation, isAlive),
+    registry,
     transcript: said,
     screen: silent ? await screenOf(terminals, record.terminal) : undefined,
     now: context.clock.now(),
@@ -75,6 +78,7 @@ export async function readSignals(
     ...state,
     life: lifeOf(context, record, process, state),
     takesPrompts: state.started && takesPrompts(state.reason?.kind),
+    background: hooks.background > 0 || registry?.status === 'shell',
   };
 }
 

@@ -12,6 +12,7 @@ import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
 import { makeWorktree } from './worktree-making.ts';
+import { leavePlace } from './worktree-place.ts';
 
 export interface FleetParts {
   context: SessionContext;
@@ -34,19 +35,26 @@ export class Starter {
 
   /**
    * Makes branch and worktree and starts the agent, once for each attempt. Of an attempt that fails nothing is left;
-   * the others go on, and `notes` tells of it.
+   * the others go on, and `notes` tells of it. When `signal` aborts nothing is left of any.
    * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`: no attempt could be started
    */
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
   ): Promise<SessionPlan> {
     const { context, serial } = this.#parts;
-    const plan = await planSession(context, request, environment, serial);
+    const plan = await planSession(context, request, environment, serial, signal);
     context.step?.('session-planned');
     const made = await Promise.allSettled(
-      plan.records.map((record) => this.#make(record, plan.repository, request.start)),
+      plan.records.map((record) => this.#make(record, plan.repository, request.start, signal)),
     );
+    if (signal.aborted) {
+      await Promise.all(
+        plan.records.map((record, at) => made[at]?.status === 'fulfilled' && this.#takeBack(record)),
+      );
+      throw signal.reason;
+    }
     const failures: unknown[] = [];
     for (const [index, outcome] of made.entries()) {
       if (outcome.status === 'fulfilled') continue;
@@ -57,14 +65,21 @@ export class Starter {
     return { ...plan, records: plan.records.filter((_, index) => made[index]?.status === 'fulfilled') };
   }
 
-  async #make(record: SessionRecord, repository: Repository, start: boolean): Promise<void> {
+  async #make(
+    record: SessionRecord,
+    repository: Repository,
+    start: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
     const { id, title } = record;
     // Nobody ends or archives what is half made.
     await serial.run(id, async () => {
       try {
-        if (start && (await this.trust.holds(record))) return;
-        const placed = requirePlace(await makeWorktree(context, record, repository, false));
+        signal.throwIfAborted();
+        if (start && (await this.trust.holds(record))) return signal.throwIfAborted();
+        const placed = requirePlace(await makeWorktree(context, record, repository, { signal }));
+        signal.throwIfAborted();
         if (start) await this.#launch(placed);
         else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
       } catch (error) {
@@ -162,7 +177,7 @@ export class Starter {
         context.table.update(id, { demand: null });
         observation.recompute(id);
         const placed = requirePlace(
-          await makeWorktree(context, record, await this.repositoryOf(record), true),
+          await makeWorktree(context, record, await this.repositoryOf(record), { again: true }),
         );
         // An agent of before may have got its prompt, and be gone.
         await observation.takeIn(id);
@@ -201,12 +216,24 @@ export class Starter {
     }
   }
 
+  /** Takes back a session that clients have seen already. */
+  async #takeBack(record: SessionRecord): Promise<void> {
+    const { context, observation, view, serial } = this.#parts;
+    await serial.run(record.id, async () => {
+      observation.unwatch(record.id);
+      context.table.update(record.id, { life: 'archived', archived_at: context.clock.now() });
+      view.announce(record.id);
+      await this.#abandon(record);
+    });
+  }
+
   /**
    * Takes back a session that could not be started: whoever asked for it gets the error and nothing else. What cannot
    * be cleared away stays, with the session that knows of it.
    */
   async #abandon({ id }: SessionRecord): Promise<void> {
     const { context, terminals, observation, view } = this.#parts;
+    await this.trust.forget(id);
     const record = context.table.get(id);
     if (record.terminal !== null) {
       await terminals.end(record.terminal, { signal: 'SIGKILL', graceMs: 0 }).catch((error: unknown) =>
@@ -225,6 +252,7 @@ export class Starter {
       return this.#notStarted(id, error);
     }
     context.table.remove(id);
+    leavePlace(context, record.worktree);
     view.announce(id);
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
+import { readTextFile } from '../platform/regular-file.ts';
 import type { Bindings, Row, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { Facts } from '../protocol/session.ts';
@@ -353,7 +354,7 @@ function worktreesOf(commonDir: string): string[] {
     .sort()
     .map((name) => join(folder, name, 'gitdir'))
     .filter((file) => existsSync(file))
-    .map((file) => dirname(resolve(dirname(file), readFileSync(file, 'utf8').trimEnd())));
+    .map((file) => dirname(resolve(dirname(file), readTextFile(file).trimEnd())));
 }
 
 function encode(record: SessionPatch & { id?: string }): Bindings {

@@ -51,6 +51,12 @@ export class TerminalHost {
     return this.#hello === undefined ? { kind: 'unknown' } : { kind: 'gone' };
   }
 
+  /** Whether somebody was at the terminal at the last {@link refresh}. */
+  isAttached(id: string | null): boolean {
+    const known = this.terminal(id);
+    return known.kind === 'known' && known.info.clients > 0;
+  }
+
   /** @throws FairleadError as the ptyhost answers; `daemon.spawn-failed` */
   async request<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const client = await this.open();

@@ -19,6 +19,9 @@ export interface TurnSources {
 /** How much later than the prompt in the transcript the hook that tells it may come, in milliseconds. */
 const HOOK_WITHIN_MS = 4_000;
 
+/** Conversations of one session that are followed: each is an id that its agent names, and costs looks for its files. */
+const MAX_CONVERSATIONS = 200;
+
 /** Events by which an agent shows to be in a turn. Results of tools are not: they may come after its end. */
 const IN_TURN = ['PreToolUse', 'PermissionRequest', 'Stop', 'StopFailure'];
 
@@ -63,7 +66,9 @@ export function applyToTurns(
       continue;
     }
     if (event.event === 'SessionStart') {
-      table.appendAgentSession(session, event.agentSessionId, Math.round(event.at));
+      if (table.agentSessions(session).length < MAX_CONVERSATIONS) {
+        table.appendAgentSession(session, event.agentSessionId, Math.round(event.at));
+      }
       // Compaction starts the conversation anew in the middle of a turn.
       if (event.source !== 'compact') close(event, 'interrupted', null);
       continue;

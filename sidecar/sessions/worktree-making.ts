@@ -12,13 +12,13 @@ import { writeError } from './write-error.ts';
 /**
  * Makes the worktree that was planned. After a crash it is called `again`: what was half made is cleared first. A
  * worktree in which an agent may already have worked is never made anew.
- * @throws FairleadError `worktree.failed`, `disk.full`, `branch.taken`: nothing half-made is left
+ * @throws FairleadError `worktree.failed`, `disk.full`, `branch.taken`, the reason of `signal`: nothing half-made is left
  */
 export async function makeWorktree(
   context: SessionContext,
   record: SessionRecord,
   repository: Repository,
-  again: boolean,
+  { again = false, signal }: { again?: boolean; signal?: AbortSignal },
 ): Promise<SessionRecord> {
   if (record.git_dir !== null) return record;
   if (again) await clearHalfMade(repository, record);
@@ -33,11 +33,13 @@ export async function makeWorktree(
     branch: record.branch,
     from: record.base_commit,
     lockReason: `Fairlead session ${record.id}`,
+    signal,
   }).catch(async (error: unknown) => {
     throw await writeError(error, record, repository);
   });
   context.step?.('worktree-made');
   try {
+    signal?.throwIfAborted();
     if (repository.mainCheckout !== undefined) {
       await copyFiles(repository, worktree.folder, config.worktree.copy);
     }

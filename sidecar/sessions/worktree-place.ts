@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Repository } from '../git/repository.ts';
+import { messageOf } from '../protocol/errors.ts';
 import type { SessionContext } from './context.ts';
 import { slugOf } from './naming.ts';
 import type { RepositoryRecord } from './record.ts';
@@ -23,6 +24,17 @@ export function worktreeFolder(
   if (place === 'inside' && repository.mainCheckout !== undefined) return join(main, INSIDE, name);
   if (place !== 'home') return join(dirname(main), `${basename(main)}.worktrees`, name);
   return join(context.paths.worktrees, `${slugOf(basename(main))}-${known.id}`, name);
+}
+
+/** Takes away the folder that held nothing but worktrees, once none is in it or on its way there. */
+export function leavePlace({ table, log }: Pick<SessionContext, 'table' | 'log'>, worktree: string): void {
+  const folder = dirname(worktree);
+  if (table.list({ archived: false }).some((other) => dirname(other.worktree) === folder)) return;
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    log.debug('folder of worktrees stays', { folder, error: messageOf(error) });
+  }
 }
 
 /** Worktrees inside the main checkout are not to show there as untracked files. */

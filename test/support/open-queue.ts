@@ -142,6 +142,7 @@ function addSession(
     life: 'active',
     reason: null,
     demand: null,
+    need: 0,
     outcome: null,
     since: now,
     unread: false,

@@ -1,5 +1,5 @@
 import type { HookEvent } from './hook-event.ts';
-import { foldHookEvents } from './hook-state.ts';
+import { foldHookEvents, keyOf } from './hook-state.ts';
 
 /**
  * Names of the events that can be forgotten: without them the others mean the same, and so they do with every event
@@ -19,8 +19,29 @@ export function forgettable(events: readonly HookEvent[]): string[] {
   return forgotten;
 }
 
+/** Events of a session that are kept, and the characters of their JSON. What an agent needs is far below. */
+export const MAX_KEPT = 500;
+export const MAX_KEPT_CHARACTERS = 32 * 1024 * 1024;
+
+/**
+ * Names of the events that cannot be kept, oldest first, because there would be too many or too much: of an agent that
+ * goes mad, or of whoever writes in its place. `sizeOf` gives the characters of an event. Pure.
+ */
+export function unkeepable(events: readonly HookEvent[], sizeOf: (event: HookEvent) => number): string[] {
+  const newestFirst = events.toSorted((one, other) => (one.name < other.name ? 1 : -1));
+  let characters = 0;
+  return newestFirst
+    .filter((event, at) => {
+      characters += sizeOf(event);
+      return at >= MAX_KEPT || characters > MAX_KEPT_CHARACTERS;
+    })
+    .map(({ name }) => name);
+}
+
 function meaningOf(events: readonly HookEvent[]): string {
-  return JSON.stringify(foldHookEvents(events));
+  return JSON.stringify(foldHookEvents(events), (name, value: unknown) =>
+    name === 'input' ? keyOf(value) : value,
+  );
 }
 
 /** Events that go together or not at all, oldest first: a tool call with its permission and its result, or one alone. */
@@ -38,14 +59,14 @@ function groupsOf(sorted: readonly HookEvent[]): HookEvent[][] {
 function callOf(event: HookEvent, groups: ReadonlyMap<string, readonly HookEvent[]>): string | undefined {
   if (event.toolUseId !== undefined) return event.toolUseId;
   if (event.event !== 'PermissionRequest') return undefined;
-  const input = JSON.stringify(event.toolInput);
+  const input = keyOf(event.toolInput);
   for (const [id, [begin, ...more]] of groups) {
     const fits =
       begin?.event === 'PreToolUse' &&
       more.length === 0 &&
       begin.agentId === event.agentId &&
       begin.toolName === event.toolName &&
-      JSON.stringify(begin.toolInput) === input;
+      keyOf(begin.toolInput) === input;
     if (fits) return id;
   }
   return undefined;

@@ -1,10 +1,23 @@
-import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { messageOf } from '../../protocol/errors.ts';
 
 /** An event file above this size, in bytes, is read only in part. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** Event files that one look takes in, and their bytes; what is left waits for the next. An agent leaves a few. */
+export const MAX_EVENTS_AT_ONCE = 200;
+export const MAX_BYTES_AT_ONCE = 32 * 1024 * 1024;
+
+/** Names that one look goes through to find the oldest. */
+const MAX_NAMES = 20_000;
+
+/** Characters of a text that a person reads: a prompt, an answer. */
+const MAX_TEXT = 1024 * 1024;
+
+/** Events whose tool input tells something that no other does. */
+const WITH_INPUT = ['PreToolUse', 'PermissionRequest'];
 
 /** How much of an oversized event file is read; the fields that every event has come first. */
 const PREFIX_BYTES = 256 * 1024;
@@ -48,7 +61,13 @@ export interface HookEvent {
   cwd?: string;
 }
 
-const text = z.string().optional().catch(undefined);
+/** Ids, names, paths. */
+const text = z.string().max(8_192).optional().catch(undefined);
+const prose = z
+  .string()
+  .transform((whole) => whole.slice(0, MAX_TEXT))
+  .optional()
+  .catch(undefined);
 const list = z.array(z.unknown()).optional().catch(undefined);
 
 /** Only what makes it an event is required: one strange field must not lose the rest. */
@@ -61,15 +80,15 @@ const RawEvent = z.looseObject({
   tool_name: text,
   tool_input: z.unknown().optional(),
   tool_use_id: text,
-  prompt: text,
+  prompt: prose,
   source: text,
   reason: text,
   background_tasks: list,
   session_crons: list,
-  last_assistant_message: text,
+  last_assistant_message: prose,
   error: text,
-  error_details: text,
-  message: text,
+  error_details: prose,
+  message: prose,
   notification_type: text,
   is_interrupt: z.boolean().optional().catch(undefined),
   permission_mode: text,
@@ -85,26 +104,27 @@ export interface EventFiles {
   files: string[];
   /** What was refused, with the reason, for the log. */
   refused: { file: string; why: string }[];
+  /** There are more: look again. */
+  more: boolean;
 }
 
 /**
  * Reads the finished event files of a folder. They are untrusted: anything that can write to the worktree's git
  * directory can put files there. Drafts (a leading dot) and folders are left alone; symbolic links, devices and what
- * is no event are refused. A folder that is missing has no events. That `folder` is none behind a link is for the
- * caller to see to.
+ * is no event are refused. A folder that is missing has no events. The oldest come first, and no more at once than
+ * {@link MAX_EVENTS_AT_ONCE}. That `folder` is none behind a link is for the caller to see to.
  */
 export function readEventFiles(folder: string): EventFiles {
-  const result: EventFiles = { events: [], files: [], refused: [] };
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return result;
-    throw error;
-  }
-  for (const entry of entries) {
-    const { name } = entry;
-    if (name.startsWith('.') || entry.isDirectory()) continue;
+  const result: EventFiles = { events: [], files: [], refused: [], more: false };
+  const { found, more } = oldestFiles(folder);
+  result.more = more;
+  let bytes = 0;
+  for (const { name, size } of found) {
+    bytes += Math.min(size, MAX_EVENT_BYTES);
+    if (bytes > MAX_BYTES_AT_ONCE && result.files.length > 0) {
+      result.more = true;
+      break;
+    }
     const event = readEventFile(folder, name);
     if (event === 'gone') continue;
     result.files.push(name);
@@ -113,6 +133,28 @@ export function readEventFiles(folder: string): EventFiles {
   }
   result.events.sort((one, other) => (one.name < other.name ? -1 : 1));
   return result;
+}
+
+function oldestFiles(folder: string): { found: { name: string; size: number }[]; more: boolean } {
+  const files: { name: string; size: number; at: bigint }[] = [];
+  let names = 0;
+  try {
+    using entries = opendirSync(folder);
+    for (let entry = entries.readSync(); entry !== null && names < MAX_NAMES; entry = entries.readSync()) {
+      names += 1;
+      const { name } = entry;
+      if (name.startsWith('.') || entry.isDirectory()) continue;
+      const stat = lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
+      if (stat !== undefined) files.push({ name, size: Number(stat.size), at: stat.mtimeNs });
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  files.sort((one, other) =>
+    one.at === other.at ? (one.name < other.name ? -1 : 1) : one.at < other.at ? -1 : 1,
+  );
+  const more = files.length > MAX_EVENTS_AT_ONCE || (names === MAX_NAMES && files.length > 0);
+  return { found: files.slice(0, MAX_EVENTS_AT_ONCE), more };
 }
 
 /** The event in one file, `gone` when somebody took it away meanwhile, or why it is none. */
@@ -132,11 +174,14 @@ function readEventFile(folder: string, name: string): HookEvent | string {
     const raw = whole ? parseWhole(bytes.toString('utf8')) : parsePrefix(bytes.toString('utf8'));
     const parsed = RawEvent.safeParse(raw);
     if (!parsed.success) return 'not a hook event';
-    return hookEvent(
+    const event = hookEvent(
       parsed.data,
       `${String(stat.mtimeNs).padStart(19, '0')}-${name}`,
       Number(stat.mtimeNs) / 1e6,
     );
+    // What is nested too deep can be read, but not written.
+    JSON.stringify(event);
+    return event;
   } catch (error) {
     return messageOf(error);
   } finally {
@@ -196,7 +241,7 @@ function hookEvent(raw: z.infer<typeof RawEvent>, name: string, at: number): Hoo
   set('agentId', raw.agent_id);
   set('promptId', raw.prompt_id);
   set('toolName', raw.tool_name);
-  set('toolInput', raw.tool_input);
+  if (WITH_INPUT.includes(event.event)) set('toolInput', raw.tool_input);
   set('toolUseId', raw.tool_use_id);
   set('prompt', raw.prompt);
   set('source', raw.source);

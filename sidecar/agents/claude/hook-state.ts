@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { HookEvent } from './hook-event.ts';
 
 /** A tool call that has no result yet. */
@@ -330,13 +331,20 @@ function release(state: HookState, which: (call: { agentId: string | null }) => 
   state.calls = state.calls.filter((call) => !which(call));
 }
 
-/** The same for inputs that are equal as JSON, whatever the order of their members. */
-function keyOf(input: unknown): string {
-  return (
+/** An input may have megabytes, and is compared again and again. */
+const KEYS = new WeakMap<object, string>();
+
+/** Short, and the same for inputs that are equal as JSON, whatever the order of their members. */
+export function keyOf(input: unknown): string {
+  const known = typeof input === 'object' && input !== null ? KEYS.get(input) : undefined;
+  if (known !== undefined) return known;
+  const json =
     JSON.stringify(input, (_, value: unknown) =>
       value !== null && typeof value === 'object' && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
         : value,
-    ) ?? 'undefined'
-  );
+    ) ?? 'undefined';
+  const key = createHash('sha256').update(json).digest('base64');
+  if (typeof input === 'object' && input !== null) KEYS.set(input, key);
+  return key;
 }

@@ -34,6 +34,7 @@ function told({ question, multiSelect, options }: ReturnType<typeof questionsOf>
 /** What the person is asked by a tool call that waits. */
 export function reasonOf(call: OpenCall): Reason {
   const { tool, input } = call;
+  const asker = call.toolUseId === null ? {} : { call: call.toolUseId };
   if (tool === 'AskUserQuestion') {
     const questions = questionsOf(input);
     const [first] = questions;
@@ -42,15 +43,16 @@ export function reasonOf(call: OpenCall): Reason {
       kind: 'question',
       message: oneLine(`${first?.question ?? 'The agent has a question.'}${more}`),
       tool,
+      ...asker,
       input,
       ...(first === undefined || first.options.length === 0 ? {} : { options: first.options.map(oneLine) }),
       ...(questions.length < 2 && first?.multiSelect !== true ? {} : { questions: questions.map(told) }),
     };
   }
   if (tool === 'ExitPlanMode') {
-    return { kind: 'plan', message: 'A plan waits for approval.', tool, input };
+    return { kind: 'plan', message: 'A plan waits for approval.', tool, ...asker, input };
   }
-  return { kind: 'permission', message: oneLine(`${tool}: ${summarize(input)}`), tool, input };
+  return { kind: 'permission', message: oneLine(`${tool}: ${summarize(input)}`), tool, ...asker, input };
 }
 
 /** The part of a tool's input that a person decides by. */

@@ -17,7 +17,7 @@ export interface TranscriptRead {
   restarted: boolean;
   /** There is more; call again with `position`. */
   more: boolean;
-  /** Lines that are no JSON object. They are left out, never waited for: a newline ends them. */
+  /** Lines that are no JSON object, or too long for one. They are left out, never waited for: a newline ends them. */
   malformed: number;
 }
 
@@ -31,6 +31,11 @@ export interface TranscriptOptions {
   maxBytes?: number;
 }
 
+/**
+ * A longer line is counted as malformed and not parsed: objects take up to twenty times their text. The API takes no
+ * request of more than 32 MB, so no row that counts is as long.
+ */
+const LONGEST_LINE_BYTES = 64 * 1024 * 1024;
 const TAIL_BYTES = 48;
 const NEWLINE = 10;
 
@@ -48,7 +53,7 @@ const SKIPPED = [
   'tools-used',
 ].map((type) => Buffer.from(`{"type":"${type}`));
 const ATTACHMENT = Buffer.from('"attachment":{"type":');
-const USAGE = Buffer.from('"usage":{');
+const USAGE = Buffer.from('"usage"');
 
 /**
  * Reads what was appended to a transcript since `from`, up to the last newline: a torn last line waits.
@@ -100,10 +105,24 @@ function continues(fd: number, from: TranscriptPosition, inode: string, size: nu
   return there.equals(tail);
 }
 
-/** Whole lines from `start`: about `maxBytes`, more when one line is longer than that; empty when none has ended. */
+/** Kept from one reading to the next: to touch fresh memory costs as much as to copy the bytes into it. */
+let scratch = Buffer.alloc(0);
+const SCRATCH_BYTES = 1024 * 1024;
+
+/** `size` bytes that hold until the next call. */
+function scratchOf(size: number): Buffer {
+  if (size > SCRATCH_BYTES) return Buffer.allocUnsafe(size);
+  if (scratch.length === 0) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  return scratch.subarray(0, size);
+}
+
+/**
+ * Whole lines from `start`: about `maxBytes`, more when one line is longer than that; empty when none has ended. They
+ * hold until the next call.
+ */
 function readLines(fd: number, start: number, size: number, maxBytes: number): Buffer {
   for (let want = Math.min(size - start, maxBytes); want > 0; want = Math.min(size - start, want * 4)) {
-    const bytes = Buffer.allocUnsafe(want);
+    const bytes = scratchOf(want);
     let filled = 0;
     while (filled < want) {
       const count = readSync(fd, bytes, filled, want - filled, start + filled);
@@ -129,7 +148,7 @@ function allRows(bytes: Buffer, start: number): Collected {
   return collected;
 }
 
-/** An unescaped `"usage":{` stands only in lines of an answer: inside a string its quotes would be escaped. */
+/** A key `"usage"` stands in hardly any line but those of answers: inside a string its quotes would be escaped. */
 function usageRows(bytes: Buffer, start: number): Collected {
   const collected: Collected = { rows: [], malformed: 0 };
   for (let at = bytes.indexOf(USAGE); at !== -1; ) {
@@ -151,7 +170,7 @@ function isSkipped(bytes: Buffer, at: number, end: number): boolean {
 }
 
 function collect(bytes: Buffer, at: number, end: number, start: number, collected: Collected): void {
-  const row = parseRow(bytes.toString('utf8', at, end));
+  const row = end - at > LONGEST_LINE_BYTES ? undefined : parseRow(bytes.toString('utf8', at, end));
   if (row === undefined) collected.malformed += 1;
   else collected.rows.push({ ...row, offset: start + at, bytes: end - at });
 }

@@ -1,6 +1,7 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
+import { readTextFile } from '../../platform/regular-file.ts';
 
 const Config = z.looseObject({
   projects: z
@@ -27,7 +28,7 @@ function configFiles(configDir: string): string[] {
 /** A file that is missing or just being written trusts nothing; asking again does no harm. */
 function projectsOf(file: string): z.infer<typeof Config>['projects'] {
   try {
-    return Config.parse(JSON.parse(readFileSync(file, 'utf8'))).projects;
+    return Config.parse(JSON.parse(readTextFile(file))).projects;
   } catch {
     return {};
   }

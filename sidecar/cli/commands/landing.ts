@@ -1,16 +1,19 @@
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { FINAL_ENTRY_STATES, LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
+import type { z } from 'zod';
+import { pathsFor } from '../../platform/paths.ts';
+import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { age } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
-import { examples, filled, line, sessionArgument } from '../arguments.ts';
+import { examples, filled, line, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { entrySentence } from '../entry-sentence.ts';
-import { landingSteps } from '../next-steps.ts';
+import { untilSettled } from '../landing-wait.ts';
+import { landingSteps, nextSteps } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
-import type { SidecarConnection } from '../sidecar-connection.ts';
 
 interface LandOptions {
   to?: LandTarget;
@@ -20,7 +23,10 @@ interface LandOptions {
   withLocalCommits: boolean;
   yes: boolean;
   wait: boolean;
+  timeout?: number;
 }
+
+type LandPreview = z.output<typeof protocol.LandPreview.result>;
 
 /** Commands about the way to the base. */
 export function addLandingCommands(program: Command, act: Act): void {
@@ -29,9 +35,10 @@ export function addLandingCommands(program: Command, act: Act): void {
     .description("put a session's work on its base, through the merge queue")
     .addArgument(sessionArgument())
     .addOption(
-      new Option('--to <target>', 'push to the remote base, or land in this clone only').choices(
-        LandTarget.options,
-      ),
+      new Option(
+        '--to <target>',
+        'push to the remote base, or land in this clone only; kept for the repository',
+      ).choices(LandTarget.options),
     )
     .option('--check <command>', 'shell command that must succeed on the merged tree', filled('--check'))
     .addOption(new Option('--method <method>', 'how the base takes the work').choices(LandMethod.options))
@@ -42,8 +49,13 @@ export function addLandingCommands(program: Command, act: Act): void {
       [],
     )
     .option('--with-local-commits', 'take commits along that the local base has and the remote lacks', false)
-    .option('-y, --yes', 'commit uncommitted files without asking', false)
+    .option('-y, --yes', 'commit uncommitted files in your name without asking', false)
     .option('--no-wait', 'return once the session is queued')
+    .option(
+      '--timeout <seconds>',
+      'stop waiting after so many seconds; it stays queued',
+      seconds('--timeout'),
+    )
     .addHelpText('after', examples('land k3f9 --check "npm test"', 'land k3f9 --to local --yes --no-wait'))
     .action(act(land));
 
@@ -75,9 +87,10 @@ export function addLandingCommands(program: Command, act: Act): void {
 }
 
 async function land(context: CommandContext, name: string, options: LandOptions): Promise<void> {
+  const { output } = context;
   const sidecar = await context.sidecar();
   const preview = await sidecar.request(protocol.LandPreview, { session: name }, context.signal);
-  const interactive = isInteractive() && !context.output.json;
+  const interactive = isInteractive() && !output.json;
   // Only what the person says is sent: the sidecar keeps it for the repository.
   let { to } = options;
   if (to === undefined && preview.target === null && interactive) {
@@ -86,15 +99,8 @@ async function land(context: CommandContext, name: string, options: LandOptions)
       local: 'in this clone only',
     });
   }
-  if (preview.uncommitted.length > 0 && !options.yes) {
-    context.output.note(
-      `Uncommitted, to be committed on the branch first:\n${preview.uncommitted.map((path) => `  ${printable(path)}`).join('\n')}`,
-    );
-    if (interactive && !(await confirm('Commit them and land?'))) {
-      throw new FairleadError('cancelled', 'Nothing was landed.');
-    }
-  }
-  let entry = await sidecar.request(
+  if (!options.yes) await agreeToCommit(preview, interactive, output);
+  const entry = await sidecar.request(
     protocol.Land,
     {
       session: name,
@@ -106,49 +112,53 @@ async function land(context: CommandContext, name: string, options: LandOptions)
     },
     context.signal,
   );
-  if (options.wait) {
-    entry = await ended(context, sidecar, entry);
-  }
-  context.output.result(entry, () => sentence(entry));
-  for (const step of landingSteps(entry)) context.output.hint(step);
-  if (options.wait && entry.state !== 'landed') process.exitCode = 1;
+  if (to !== undefined) tellKept(context, preview, to);
+  if (!options.wait) return output.result(entry, sentence);
+  const settled = await untilSettled(context, sidecar, entry, options.timeout);
+  output.result(settled.entry, sentence);
+  const { reason } = settled.session;
+  const asks = settled.entry.reason === 'in-a-turn' && reason !== null;
+  for (const step of asks ? nextSteps(settled.session) : []) output.hint(step);
+  for (const step of landingSteps(settled.entry)) output.hint(step);
+  if (settled.entry.state !== 'landed') process.exitCode = 1;
 }
 
 /**
- * Waits until an entry has ended, and says how it gets there.
- * @throws FairleadError `daemon.lost`, `cancelled`
+ * What the agent left uncommitted is committed in the person's name: by their word, or by their configuration.
+ * @throws FairleadError `land.uncommitted` with the paths when nobody can be asked; `cancelled`
  */
-async function ended(
-  context: CommandContext,
-  sidecar: SidecarConnection,
-  entry: QueueEntry,
-): Promise<QueueEntry> {
-  const last = Promise.withResolvers<QueueEntry>();
-  let told = '';
-  const look = (now: QueueEntry | undefined) => {
-    if (now?.id !== entry.id) return;
-    if (FINAL_ENTRY_STATES.includes(now.state)) last.resolve(now);
-    const line = now.message === null ? now.state : `${now.state}: ${printable(now.message)}`;
-    if (line !== told) context.output.note(line);
-    told = line;
-  };
-  const onAbort = () => last.reject(new FairleadError('cancelled', 'Cancelled.'));
-  context.signal.addEventListener('abort', onAbort, { once: true });
-  sidecar.onNotification(protocol.EntryChanged, look);
-  try {
-    await sidecar.request(protocol.FollowEvents, { after: Number.MAX_SAFE_INTEGER }, context.signal);
-    // What happened before it was followed.
-    const entries = await sidecar.request(protocol.ListQueue, { ended: true }, context.signal);
-    look(entries.find(({ id }) => id === entry.id));
-    const lost = sidecar.ended().then((): never => {
-      throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
-        hint: 'It stays queued. See how it gets on: fairlead queue',
-      });
+async function agreeToCommit(preview: LandPreview, interactive: boolean, output: Output): Promise<void> {
+  const { uncommitted, policy } = preview;
+  // The sidecar refuses them by itself when it is told to.
+  if (uncommitted.length === 0 || policy === 'refuse') return;
+  const list = uncommitted.map((path) => `  ${printable(path)}`).join('\n');
+  if (policy === null && !interactive) {
+    const files = uncommitted.length === 1 ? '1 file is' : `${uncommitted.length} files are`;
+    throw new FairleadError('land.uncommitted', `${files} not committed.`, {
+      hint: 'Commit them with --yes, which uses your name; always so: [land] uncommitted = "commit" in config.toml.',
+      data: uncommitted,
     });
-    return await Promise.race([last.promise, lost]);
-  } finally {
-    context.signal.removeEventListener('abort', onAbort);
   }
+  output.note(`Uncommitted, to be committed on the branch first:\n${list}`);
+  if (policy === null && !(await confirm('Commit them and land?'))) {
+    throw new FairleadError('cancelled', 'Nothing was landed.');
+  }
+}
+
+/** Where a repository lands is asked once: whoever answers is to know that it holds from then on, and where it stands. */
+function tellKept({ output, environment }: CommandContext, preview: LandPreview, to: LandTarget): void {
+  const { base, remote, configured, kept } = preview;
+  const file = join(pathsFor(environment).home, 'config.toml');
+  if (configured !== null) {
+    if (to !== configured) output.note(`note: This time only: [land] to is "${configured}" in ${file}.`);
+    return;
+  }
+  if (to === kept) return;
+  const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
+  output.note(
+    `note: ${base} lands ${where} from now on: kept for this repository until you give another --to, ` +
+      `or set [land] to in ${file}.`,
+  );
 }
 
 async function queue(context: CommandContext, options: { base?: string; all: boolean }): Promise<void> {

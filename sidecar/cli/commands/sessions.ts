@@ -38,7 +38,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .option(
       '--title <title>',
       'name of the session; by default the first line of the prompt',
-      line('--title', 200),
+      filled('--title', 200),
     )
     .option(
       '--base <ref>',
@@ -87,6 +87,7 @@ export function addSessionCommands(program: Command, act: Act): void {
 
   program
     .command('answer')
+    .option('--need <n>', 'answer only this: the number of what is asked, from show --json', count('--need'))
     .description('answer what an agent asks: allow, deny, or a text')
     .addArgument(sessionArgument())
     .argument('<answer>', 'allow, deny, "deny: why", the label of an option, or a text', filled('<answer>'))
@@ -126,7 +127,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .command('rename')
     .description('give a session another title')
     .addArgument(sessionArgument())
-    .argument('<title>', 'what to call it', line('<title>', 200))
+    .argument('<title>', 'what to call it', filled('<title>', 200))
     .addHelpText('after', examples('rename k3f9 "The longest boat"'))
     .action(act(rename));
 
@@ -233,9 +234,19 @@ function oneLine(text: string): string {
 
 async function show(context: CommandContext, name: string): Promise<void> {
   const sidecar = await context.sidecar();
-  const session = await sidecar.request(protocol.ShowSession, { session: name });
+  const session = await withWholeNeed(
+    sidecar,
+    await sidecar.request(protocol.ShowSession, { session: name }),
+  );
   const entry = await lastEntry(sidecar, session);
   context.output.result(session, () => describe(session, entry, context.output, context.now()));
+}
+
+/** The session with the whole input of the tool that asks, of which clients are told the beginning. */
+async function withWholeNeed(sidecar: SidecarConnection, session: Session): Promise<Session> {
+  if (session.reason?.truncated !== true) return session;
+  const { need, reason } = await sidecar.request(protocol.ShowNeed, { session: session.id });
+  return need === session.need ? { ...session, reason } : session;
 }
 
 /** Needs that come from the merge queue. */
@@ -316,9 +327,23 @@ function tellState({ output }: CommandContext, session: Session): void {
   for (const step of nextSteps(session)) output.hint(step);
 }
 
-async function answer(context: CommandContext, name: string, text: string): Promise<void> {
+async function answer(
+  context: CommandContext,
+  name: string,
+  text: string,
+  options: { need?: number },
+): Promise<void> {
   const sidecar = await context.sidecar();
-  const session = await sidecar.request(protocol.Answer, { session: name, answer: text }, context.signal);
+  const asking = await sidecar.request(protocol.ShowSession, { session: name });
+  const need = options.need ?? asking.need ?? undefined;
+  if (asking.reason !== null && need === asking.need) {
+    context.output.note(`Answering: ${printable(asking.reason.message)}`);
+  }
+  const session = await sidecar.request(
+    protocol.Answer,
+    { session: name, answer: text, ...(need === undefined ? {} : { need }) },
+    context.signal,
+  );
   tellState(context, session);
 }
 

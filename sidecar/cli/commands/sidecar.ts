@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { sleep } from '../../platform/clock.ts';
 import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
 import { FairleadError } from '../../protocol/errors.ts';
@@ -12,6 +13,7 @@ import { count, examples } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
 import { type Output, printable, table } from '../output.ts';
+import type { SidecarConnection } from '../sidecar-connection.ts';
 import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */
@@ -75,20 +77,26 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
   }
   if (sidecar === undefined) {
     const left = await isServed(paths.ptyhostSocket);
-    context.output.result({ stopped: false, running: 0 }, () =>
+    context.output.result({ stopped: false, running: 0, ended: 0 }, () =>
       left
         ? 'The sidecar does not run. Terminals go on; `fairlead down --all` ends them.'
         : 'The sidecar does not run.',
     );
     return;
   }
+  sidecar.onNotification(protocol.SidecarEnding, ({ waitsFor }) =>
+    context.output.note(`Waiting for ${waitsFor.map(printable).join(', and ')}…`),
+  );
   const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all });
   await sidecar.ended();
-  context.output.result(answer, ({ running }) =>
-    running === 0
-      ? 'The sidecar has ended.'
-      : `The sidecar has ended; ${running === 1 ? 'one terminal goes' : `${running} terminals go`} on.`,
-  );
+  context.output.result(answer, ({ running, ended }) => {
+    if (options.all) {
+      const agents = ended === 0 ? 'no agent' : ended === 1 ? 'one agent' : `${ended} agents`;
+      return `The sidecar has ended, and ${agents} with it.`;
+    }
+    if (running === 0) return 'The sidecar has ended.';
+    return `The sidecar has ended; ${running === 1 ? 'one terminal goes' : `${running} terminals go`} on.`;
+  });
 }
 
 async function isServed(socket: string): Promise<boolean> {
@@ -204,23 +212,74 @@ async function events(context: CommandContext, options: { follow: boolean; after
         ? JSON.stringify(event)
         : `${new Date(event.at).toISOString()}  ${event.session}  ${event.kind.padEnd(16)} ${printable(event.message)}`,
     );
-  if (options.follow) sidecar.onNotification(protocol.EventHappened, print);
-  const past = await sidecar.request(protocol.FollowEvents, {
-    after: options.after,
-    follow: options.follow,
-  });
-  for (const event of past.events) print(event);
   if (!options.follow) {
-    if (past.events.length === 0 && !context.output.json) context.output.note('Nothing has happened yet.');
+    const { events } = await sidecar.request(protocol.FollowEvents, { after: options.after, follow: false });
+    for (const event of events) print(event);
+    if (events.length === 0 && !context.output.json) context.output.note('Nothing has happened yet.');
     return;
   }
-  await Promise.race([sidecar.ended(), aborted(context.signal)]);
-  if (context.signal.aborted) return;
+  let last = options.after;
+  for (let at: SidecarConnection | undefined = sidecar; at !== undefined; at = await reconnect(context)) {
+    last = await follow(context, at, last, print);
+    if (context.signal.aborted) break;
+  }
+  if (context.signal.aborted) throw new FairleadError('cancelled', 'Cancelled.');
   throw new FairleadError('daemon.lost', 'The sidecar ended.', {
-    hint: 'Follow again with --after and the number of the last event.',
+    hint: `Follow again: fairlead events --follow --after ${last}`,
   });
 }
 
+/**
+ * Tells every event after `after`, each once and in order, until the connection ends. Gives the number of the last.
+ * Who reads too slowly is let go, and finds with the next connection what it missed.
+ */
+async function follow(
+  context: CommandContext,
+  sidecar: SidecarConnection,
+  after: number,
+  print: (event: protocol.FleetEvent) => void,
+): Promise<number> {
+  let last = after;
+  let early: protocol.FleetEvent[] | undefined = [];
+  const tell = (event: protocol.FleetEvent) => {
+    if (event.seq <= last) return;
+    const missed = event.seq - last - 1;
+    if (last > 0 && missed > 0) context.output.note(`${missed} events are not kept any more.`);
+    last = event.seq;
+    print(event);
+  };
+  sidecar.onNotification(protocol.EventHappened, (event) => {
+    if (early === undefined) tell(event);
+    else early.push(event);
+  });
+  try {
+    const { events } = await sidecar.request(protocol.FollowEvents, { after, follow: true });
+    for (const event of [...events, ...early]) tell(event);
+    early = undefined;
+    await Promise.race([sidecar.ended(), aborted(context.signal)]);
+  } catch (error) {
+    if (!(error instanceof FairleadError && error.code === 'daemon.lost')) throw error;
+  }
+  return last;
+}
+
+/** How long another sidecar is waited for, in milliseconds: one that is replaced, or was killed and is started again. */
+const BACK_WITHIN_MS = 5_000;
+
+/** A new connection to the sidecar, which may be another by now. Starts none: it may have been ended on purpose. */
+async function reconnect(context: CommandContext): Promise<SidecarConnection | undefined> {
+  for (let waited = 0; waited <= BACK_WITHIN_MS && !context.signal.aborted; waited += 100) {
+    const sidecar = await context.runningSidecar().catch((error: unknown) => {
+      if (error instanceof FairleadError && error.code === 'daemon.lost') return undefined;
+      throw error;
+    });
+    if (sidecar !== undefined) return sidecar;
+    await sleep(100);
+  }
+  return undefined;
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -68,6 +68,13 @@ async function attach(
     return undefined;
   });
   const how = await new Promise<string>((resolve, reject) => {
+    // Ctrl-C goes to the agent as a key; a signal from elsewhere ends the showing.
+    const onAbort = () => {
+      attachment.detach();
+      reject(new FairleadError('cancelled', 'Cancelled.'));
+    };
+    if (context.signal.aborted) onAbort();
+    context.signal.addEventListener('abort', onAbort, { once: true });
     attachment.once('exit', ({ exitCode, signal }) => resolve(`ended (${signal ?? `exit ${exitCode}`})`));
     attachment.once('lost', (reason) =>
       reason.code === 'cancelled' ? resolve('left; the agent goes on') : reject(reason),

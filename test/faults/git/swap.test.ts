@@ -344,3 +344,70 @@ describe('two at once', () => {
     await expectSound(set, true);
   });
 });
+
+describe('a swap of a branch that is checked out nowhere', () => {
+  function alone(): Scene {
+    const demo = TestRepository.with({ f: '1\n' });
+    onTestFinished(() => demo[Symbol.dispose]());
+    const from = demo.tip();
+    const to = demo.commitOn('next', { f: '2\n' });
+    demo.switch('next');
+    return { demo, home: demo, from, to };
+  }
+  const lockOf = ({ demo }: Scene) => join(demo.folder, '.git', 'refs', 'heads', 'main.lock');
+
+  it.each([
+    ['begun', false],
+    ['prepared', false],
+    ['branch-moved', true],
+    ['ended', true],
+  ] as const)(
+    'cut off at %s by a machine that goes down leaves nothing after recovery',
+    async (dieAt, moved) => {
+      const set = alone();
+      expect((await runChild(set, dieAt, 'with-gits')).signal).toBe('SIGKILL');
+      expect(existsSync(lockOf(set))).toBe(dieAt === 'prepared');
+      const repository = await set.demo.open();
+      const recovered = await recoverBase(repository, 'main');
+      expect(recovered?.kind).toBe(dieAt === 'ended' ? undefined : moved ? 'moved' : 'not-moved');
+      expect(set.demo.leftovers()).toEqual([]);
+      expect(pendingSwaps(repository)).toEqual([]);
+      expect(set.demo.git('rev-parse', 'main')).toBe(moved ? set.to : set.from);
+      if (moved) return;
+      const again = await swapBase(repository, {
+        branch: 'main',
+        from: set.from,
+        to: set.to,
+        message: 'land',
+      });
+      expect(again).toEqual({ kind: 'moved', folder: undefined });
+    },
+  );
+
+  it('leaves a lock that is not its own, whether it was cut off or not', async () => {
+    const set = alone();
+    writeFileSync(lockOf(set), `${set.from}\n`);
+    const repository = await set.demo.open();
+    const request = { branch: 'main', from: set.from, to: set.to, message: 'land' };
+    expect(await swapBase(repository, request)).toMatchObject({ kind: 'infrastructure' });
+    await runChild(set, 'begun', 'with-gits');
+    expect(pendingSwap(repository, 'main')).toMatchObject({ alone: true });
+    expect(await recoverBase(repository, 'main')).toEqual({ kind: 'not-moved' });
+    expect(existsSync(lockOf(set))).toBe(true);
+    expect(pendingSwaps(repository)).toEqual([]);
+  });
+
+  it('leaves nothing of a bare repository whose HEAD names the branch', async () => {
+    const { demo, from, to } = alone();
+    const bare = join(demo.root, 'bare.git');
+    demo.git('clone', '--quiet', '--bare', demo.folder, bare);
+    demo.git('--git-dir', bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
+    demo.git('--git-dir', bare, 'worktree', 'add', '--quiet', join(demo.root, 'linked'), 'next');
+    const linked = demo.at(join(demo.root, 'linked'));
+    await runChild({ demo: linked, home: linked, from, to }, 'prepared', 'with-gits');
+    expect(existsSync(join(bare, 'refs', 'heads', 'main.lock'))).toBe(true);
+    expect(await recoverBase(await linked.open(), 'main')).toEqual({ kind: 'not-moved' });
+    for (const lock of ['HEAD.lock', 'refs/heads/main.lock'])
+      expect(existsSync(join(bare, lock))).toBe(false);
+  });
+});

@@ -174,6 +174,7 @@ describe('a permission dialog', () => {
     const terminal = start(['--', 'make a file']);
     const state = await terminal.untilState(({ agent }) => agent === 'needs-you');
     expect(state.reason).toEqual({
+      call: expect.any(String),
       kind: 'permission',
       message: 'Bash: touch made.txt',
       tool: 'Bash',

@@ -10,6 +10,7 @@ import {
   inspectWorktree,
   lockWorktree,
   removeWorktree,
+  requireSaved,
   requireWorktree,
 } from '../../../sidecar/git/worktrees.ts';
 import { TestRepository } from '../../support/repository.ts';
@@ -253,6 +254,23 @@ describe('removing a worktree', () => {
       code: 'archive.unsaved',
       data: { operation: 'merge' },
     });
+  });
+
+  it('refuses one with commits that no branch has, and removes it once one has', async () => {
+    using demo = TestRepository.with({ 'a.txt': 'a\n' });
+    const repository = await demo.open();
+    const { folder } = await addWorktree(repository, request(demo));
+    demo.at(folder).git('switch', '--quiet', '--detach');
+    demo.at(folder).commit({ 'b.txt': 'b\n' }, 'Precious');
+    const refusal = {
+      code: 'archive.unsaved',
+      message: expect.stringMatching(/a commit is on no branch \(\w+ Precious\)/),
+    };
+    await expect(requireSaved(repository, folder)).rejects.toMatchObject(refusal);
+    await expect(removeWorktree(repository, folder)).rejects.toMatchObject(refusal);
+    demo.at(folder).git('branch', 'kept');
+    await removeWorktree(repository, folder);
+    expect(demo.show('kept', 'b.txt')).toBe('b\n');
   });
 
   it('removes one with clean submodules, but not with commits that are only in there', async () => {

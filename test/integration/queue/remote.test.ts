@@ -334,6 +334,9 @@ describe('where to', () => {
       ahead: 1,
       uncommitted: ['b'],
       localOnly: 0,
+      configured: 'remote',
+      kept: null,
+      policy: null,
     });
     expect([demo.git('for-each-ref'), demo.objects(), session.work.status()]).toEqual(before);
   });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quoteWord } from '../../../sidecar/platform/shell.ts';
@@ -210,7 +210,7 @@ describe('the command line', { timeout: TIMEOUT }, () => {
     const second = await session('Second event');
     await expect.poll(() => text, { timeout: 10_000 }).toContain(second.id);
     child.kill('SIGINT');
-    expect(await ended).toBe(0);
+    expect(await ended).toBe(130);
     expect(stderr).toBe('');
     const events = text
       .trimEnd()
@@ -288,6 +288,45 @@ describe('the command line', { timeout: TIMEOUT }, () => {
       state: 'problem',
       hint: expect.stringContaining('git config --global'),
     });
+  });
+
+  it('doctor reads both configurations, and says where one is wrong and what does nothing', async () => {
+    const told = async () => {
+      const { stdout } = await run('doctor', '--json');
+      return new Map((JSON.parse(stdout) as Finding[]).map((each) => [each.check, each]));
+    };
+    const own = join(fairlead.home, 'config.toml');
+    const shared = join(repository.folder, '.fairlead', 'config.toml');
+    expect((await told()).get('config')).toMatchObject({ state: 'ok', found: `none; yours would be ${own}` });
+    expect((await told()).has('repo config')).toBe(false);
+    try {
+      writeFileSync(own, '[land]\ncheck = \n');
+      repository.write({ '.fairlead/config.toml': '[land]\ncheck = "make"\n[agent]\nmode = "plan"\n' });
+      const wrong = await told();
+      expect(wrong.get('config')).toMatchObject({
+        state: 'problem',
+        found: expect.stringMatching(/config\.toml cannot be used: it is not TOML \(line 2, column \d+\)/),
+        hint: expect.stringMatching(/\w/),
+      });
+      expect(wrong.get('repo config')).toMatchObject({
+        state: 'warning',
+        found: `${shared} sets [land] check, which does nothing there.`,
+      });
+      writeFileSync(own, `[repository."${repository.root}/nowhere".agent]\nmode = "plan"\n`);
+      repository.write({ '.fairlead/config.toml': '[agent]\nmode = "bypassPermissions"\n' });
+      const refused = await told();
+      expect(refused.get('config')).toMatchObject({
+        state: 'warning',
+        found: expect.stringContaining('/nowhere, which is not there'),
+      });
+      expect(refused.get('repo config')).toMatchObject({
+        state: 'problem',
+        found: expect.stringContaining('bypassPermissions is refused'),
+      });
+    } finally {
+      rmSync(own, { force: true });
+      rmSync(shared, { force: true });
+    }
   });
 
   it('doctor works where the sidecar cannot start, and says why', async () => {

@@ -170,18 +170,18 @@ describe('ending', { timeout: TIMEOUT }, () => {
     const agent = await agentPid(fairlead, session.id);
     const sidecar = await fairlead.sidecarPid();
 
-    expect(await fairlead.json(['down'])).toEqual({ stopped: true, running: 1 });
+    expect(await fairlead.json(['down'])).toEqual({ stopped: true, running: 1, ended: 0 });
     await gone(sidecar);
     expect(isRunning(agent)).toBe(true);
     expect((await fairlead.run(['down'])).stdout).toContain('down --all');
     expect(isRunning(agent)).toBe(true);
 
     // No sidecar runs, and still every agent is found and ended.
-    expect(await fairlead.json(['down', '--all'])).toEqual({ stopped: true, running: 0 });
+    expect(await fairlead.json(['down', '--all'])).toEqual({ stopped: true, running: 0, ended: 1 });
     await gone(agent);
     await eventually('all processes are gone', () => processesOf(fairlead.home).length === 0);
     expect(readdirSync(join(fairlead.home, 'run')).filter((name) => name.endsWith('.sock'))).toEqual([]);
-    expect(await fairlead.json(['down', '--all'])).toEqual({ stopped: false, running: 0 });
+    expect(await fairlead.json(['down', '--all'])).toEqual({ stopped: false, running: 0, ended: 0 });
     expect(await fairlead.show(session.id)).toMatchObject({ facts: { life: 'sleeping' } });
   });
 

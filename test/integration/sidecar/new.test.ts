@@ -9,7 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SidecarStatus } from '../../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
@@ -130,6 +130,17 @@ describe('the base of a new session', { timeout: TIMEOUT }, () => {
 });
 
 describe('the worktree of a new session', { timeout: TIMEOUT }, () => {
+  it('leaves no folder of worktrees behind when the last one there is archived', async () => {
+    await using maker = new Maker();
+    maker.config('[worktree]\nplace = "sibling"\n');
+    const folder = `${maker.repository.folder}.worktrees`;
+    const [one, two] = [await maker.new('One'), await maker.new('Two')];
+    await maker.fairlead.json(['archive', one.session.id]);
+    expect(readdirSync(folder)).toEqual([basename(two.session.worktree)]);
+    await maker.fairlead.json(['archive', two.session.id]);
+    expect(existsSync(folder)).toBe(false);
+  });
+
   it('is placed in the home, beside the repository, or inside it without showing there', async () => {
     await using maker = new Maker();
     const { folder } = maker.repository;

@@ -88,6 +88,13 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
   );
   const waited = await world.fairlead.run(['wait', id]);
   expect(waited.stdout).toMatch(new RegExp(`^${id} needs you: Bash: mkdir made\\n$`));
+  // It cannot land before it is answered, and whoever waits for that is told.
+  const landed = await world.fairlead.run(['land', id, '--to', 'local'], { cwd: world.repository.folder });
+  expect(landed.code).toBe(1);
+  expect(landed.stdout).toContain('waits: Its agent needs you: Bash: mkdir made');
+  expect(landed.stderr).toContain(`fairlead answer ${id} "deny: why"`);
+  expect(landed.stderr).toContain(`fairlead unqueue ${id}`);
+  await world.json('unqueue', id);
   await world.json('answer', id, 'allow');
   await world.fairlead.until(id, ({ reason }) => reason?.kind === 'question' && reason.input !== undefined);
   const chosen = await world.fairlead.run(['show', id]);
@@ -95,4 +102,10 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
   expect(chosen.stdout).toContain(`fairlead answer ${id} "Red"`);
   await world.json('answer', id, 'Deep blue');
   await world.finished(id);
+  const ended = await world.fairlead.run(['down', '--all']);
+  expect(ended.stdout).toBe('The sidecar has ended, and one agent with it.\n');
+  await world.json('up');
+  expect((await world.fairlead.run(['down', '--all'])).stdout).toBe(
+    'The sidecar has ended, and no agent with it.\n',
+  );
 });

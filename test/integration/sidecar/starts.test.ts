@@ -56,11 +56,15 @@ class Person implements Disposable {
     );
   }
 
-  new(request: { key?: string; start?: boolean; prompt?: string } = {}) {
+  new(
+    request: { key?: string; start?: boolean; prompt?: string; attempts?: number } = {},
+    signal = new AbortController().signal,
+  ) {
     const { folder } = this.repository;
     return this.fleet.create(
       { folder, start: true, attempts: 1, bringChanges: false, ...request },
       this.environment,
+      signal,
     );
   }
 
@@ -196,5 +200,54 @@ describe('a title', () => {
       expect.objectContaining({ code: 'params.invalid' }),
     );
     expect(person.fleet.show(session.id).title).toBe('A red title');
+  });
+});
+
+describe('a session whose making is cancelled', () => {
+  let ptyhost: PtyHostHarness;
+  let person: Person;
+  beforeEach(() => {
+    ptyhost = new PtyHostHarness();
+    person = new Person(() => ptyhost.client());
+  });
+  afterEach(async () => {
+    person[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  const nothingIsLeft = async () => {
+    expect(person.home.table.list({ archived: true })).toEqual([]);
+    expect(person.branches).toBe('');
+    expect(person.repository.git('worktree', 'list').split('\n')).toHaveLength(1);
+    const client = await ptyhost.client();
+    expect((await client.request('list', {})).terminals).toEqual([]);
+  };
+
+  it.each(['session-planned', 'worktree-made', 'launch-stored', 'terminal-made'] as const)(
+    'leaves nothing, wherever it was: at %s',
+    async (at) => {
+      const cancelling = new AbortController();
+      const cancelled = new FairleadError('cancelled', 'Cancelled.');
+      person.step = (name) => name === at && cancelling.abort(cancelled);
+      const made = person.new({ prompt: 'Work', attempts: 2 }, cancelling.signal);
+      await expect(made).rejects.toMatchObject({ code: 'cancelled' });
+      await nothingIsLeft();
+    },
+  );
+
+  it('leaves nothing while the remote is asked, and does not wait for it', async () => {
+    const { repository } = person;
+    repository.git('remote', 'add', 'origin', 'ssh://nobody@localhost/nowhere');
+    repository.git('config', 'branch.main.remote', 'origin');
+    repository.git('config', 'branch.main.merge', 'refs/heads/main');
+    const asked = join(repository.root, 'asked');
+    person.environment.GIT_SSH_COMMAND = `touch '${asked}'; exec sleep 1000; :`;
+    const cancelling = new AbortController();
+    const made = person.new({ prompt: 'Work' }, cancelling.signal);
+    made.catch(() => {});
+    await expect.poll(() => existsSync(asked), { timeout: 20_000 }).toBe(true);
+    cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
+    await expect(made).rejects.toMatchObject({ code: 'cancelled' });
+    await nothingIsLeft();
   });
 });

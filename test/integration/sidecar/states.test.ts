@@ -49,6 +49,7 @@ describe('what people see of an agent', () => {
     const { id, worktree } = await world.start('Make the folder one', '--mode', 'manual');
     const asking = await world.asks(id);
     expect(asking.reason).toEqual({
+      call: expect.any(String),
       kind: 'permission',
       message: 'Bash: mkdir one',
       tool: 'Bash',
@@ -115,6 +116,27 @@ describe('what people see of an agent', () => {
     await world.json('answer', planner.id, 'allow');
     expect(await waitFor('finished', planner.id)).toMatchObject({ outcome: 'done' });
     expect((await world.error('answer', planner.id, 'allow')).code).toBe('answer.nothing-to-answer');
+  });
+
+  it('is answered only what was asked when the person read it', TIMEOUT, async () => {
+    world.model
+      .when(prompt('Make two folders'))
+      .callsTool('Bash', mkdir('harmless'))
+      .thenCallsTool('Bash', mkdir('harmful'))
+      .thenSays('Made none.');
+    const { id, worktree } = await world.start('Make two folders', '--mode', 'manual');
+    const first = await world.asks(id);
+    await world.json('answer', id, 'deny: not this', '--need', String(first.need));
+    const second = await world.fairlead.until(id, ({ need }) => need !== null && need !== first.need);
+    const refused = await world.error('answer', id, 'allow', '--need', String(first.need));
+    expect(refused).toMatchObject({ code: 'answer.need-changed', data: { need: second.need } });
+    expect(refused.message).toContain('mkdir harmful');
+    expect((await world.fairlead.show(id)).need).toBe(second.need);
+    await world.json('answer', id, 'deny: nor this', '--need', String(second.need));
+    await waitFor('finished', id);
+    expect(existsSync(join(worktree, 'harmful'))).toBe(false);
+    const over = await world.error('answer', id, 'allow', '--need', String(second.need));
+    expect(over.code).toBe('answer.nothing-to-answer');
   });
 
   it('is finished, interrupted, after Esc in an answer and in a dialog', TIMEOUT, async () => {
@@ -255,7 +277,12 @@ describe('a repository that the agent does not trust', () => {
       const ids = sessions.map(({ id }) => id);
       for (const id of ids) {
         const asking = await world.needsYou(id);
-        expect(asking.reason).toMatchObject({ kind: 'trust', options: ['allow', 'deny'] });
+        expect(asking.reason).toMatchObject({
+          kind: 'trust',
+          message: expect.stringContaining('Asked once for each repository'),
+          options: ['allow', 'deny'],
+        });
+        expect((await world.fairlead.run(['show', id])).stdout).toContain(`fairlead answer ${id} allow`);
       }
       const { terminals } = await world.json<SidecarStatus>('status');
       expect(terminals).toHaveLength(1);

@@ -18,6 +18,7 @@ const SESSION: Session = {
   mode: null,
   state: 'needs-you',
   reason: null,
+  need: null,
   since: 0,
   facts: { agent: 'needs-you', landing: 'none', life: 'active' },
   family: 'k3f9',
@@ -55,6 +56,7 @@ const ENTRY: QueueEntry = {
   head: null,
   landed: null,
   queuedAt: 0,
+  changedAt: 0,
   endedAt: 0,
 };
 

@@ -1,11 +1,15 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Handlers } from '../../../sidecar/daemon/client.ts';
 import { SocketServer } from '../../../sidecar/daemon/server.ts';
 import type { Clock } from '../../../sidecar/platform/clock.ts';
 import { silentLog } from '../../../sidecar/platform/log.ts';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
+import { EventHappened } from '../../../sidecar/protocol/protocol.ts';
 
 /** A clock that stands until it is told to move. */
 class HandClock implements Clock {
@@ -28,12 +32,24 @@ class HandClock implements Clock {
   }
 }
 
-async function serving(clock: Clock) {
+const frame = (body: string) => `Content-Length: ${body.length}\r\n\r\n${body}`;
+
+const EVENT = {
+  seq: 1,
+  at: 1,
+  kind: 'session-turn',
+  session: 's',
+  state: null,
+  entry: null,
+  message: 'turn 1 ended',
+} as const;
+
+async function serving(clock: Clock, handlers: Handlers = new Map()) {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-server-'));
   const path = join(folder, 'socket');
   writeFileSync(path, 'in the way');
   const server = new SocketServer(
-    new Map(),
+    handlers,
     {
       info: () => ({
         protocol: { oldest: 1, newest: 1 },
@@ -103,6 +119,64 @@ describe('the socket of the sidecar', () => {
     expect([...at.server.clients].map(({ info }) => info?.name)).toEqual(['polite']);
     polite.destroy();
     silent.destroy();
+  });
+
+  it('keeps a client that takes its time to read a long answer, and lets go of one that does not read', async () => {
+    const clock = new HandClock();
+    const answer = 'x'.repeat(12_000_000);
+    await using at = await serving(clock, new Map([['long', async () => answer]]));
+    const slow = connect(at.path);
+    const deaf = connect(at.path);
+    for (const socket of [slow, deaf]) socket.pause();
+    await until(() => at.server.clients.size === 2);
+    const [first, second] = at.server.clients;
+    const ask = (id: number) => frame(`{"jsonrpc":"2.0","id":${id},"method":"long","params":{}}`);
+    slow.write(ask(1));
+    await until(() => (first?.unsent ?? 0) > 8_000_000);
+    for (const id of [1, 2]) deaf.write(ask(id));
+    await until(() => second?.gone.aborted === true || (second?.unsent ?? 0) > 20_000_000);
+    for (const client of [first, second]) client?.notify(EventHappened, EVENT);
+    await until(() => at.server.clients.size === 1);
+    expect([...at.server.clients]).toEqual([first]);
+    let read = 0;
+    slow.on('data', (chunk: Buffer) => {
+      read += chunk.length;
+    });
+    slow.resume();
+    await until(() => read > answer.length);
+    slow.destroy();
+    deaf.destroy();
+  });
+
+  it('takes nobody in and cancels requests when it begins to end, and still talks to those who are there', async () => {
+    await using at = await serving(
+      new HandClock(),
+      new Map([
+        [
+          'forever',
+          (_params, _client, signal) =>
+            new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        ],
+      ]),
+    );
+    const there = connect(at.path);
+    let heard = '';
+    there.on('data', (chunk) => {
+      heard += chunk;
+    });
+    there.write(frame('{"jsonrpc":"2.0","id":1,"method":"forever","params":{}}'));
+    await until(() => at.server.clients.size === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    at.server.stopListening();
+    await at.server.endRequests(new FairleadError('daemon.lost', 'The sidecar is ending.'));
+    there.write(frame('{"jsonrpc":"2.0","id":2,"method":"forever","params":{}}'));
+    await until(() => heard.includes('"id":2'));
+    expect(heard.match(/The sidecar is ending\./g)).toHaveLength(2);
+    for (const client of at.server.clients) client.notify(EventHappened, EVENT);
+    await until(() => heard.includes(EventHappened.method));
+    const late = connect(at.path);
+    await expect(once(late, 'connect')).rejects.toMatchObject({ code: 'ENOENT' });
+    there.destroy();
   });
 
   it('closes although a client keeps its side open', async () => {

@@ -8,6 +8,7 @@ import {
   parseConfig,
   readConfig,
   readRepositoryConfig,
+  withoutEffect,
 } from '../../../sidecar/platform/config.ts';
 import { PermissionMode } from '../../../sidecar/protocol/session.ts';
 
@@ -36,7 +37,7 @@ describe('a configuration', () => {
   });
 
   it('that is a folder is an error', () => {
-    expect(() => readConfig(folder)).toThrow(/cannot be used: EISDIR/);
+    expect(() => readConfig(folder)).toThrow(/cannot be used: .* is no regular file/);
   });
 
   it('takes every key that is documented', () => {
@@ -112,8 +113,17 @@ describe('a configuration', () => {
     });
   });
 
+  it('of a repository may ask that nothing uncommitted lands, and not that it lands unasked', () => {
+    const shared = (word: string) => parseConfig(`[land]\nuncommitted = "${word}"\n`, 'x');
+    expect(joinConfigs(EMPTY_CONFIG, shared('commit'), '/src/demo').land).toEqual({});
+    expect(joinConfigs(EMPTY_CONFIG, shared('refuse'), '/src/demo').land).toEqual({ uncommitted: 'refuse' });
+    expect(withoutEffect(shared('commit'))).toEqual(['[land] uncommitted']);
+    expect(withoutEffect(shared('refuse'))).toEqual([]);
+  });
+
   it('of a repository makes nothing run', () => {
     const shared = parseConfig('[agent]\ncommand = "evil"\n[land]\ncheck = "evil"\nmethod = "merge"\n', 'x');
+    expect(withoutEffect(shared)).toEqual(['[agent] command', '[land] check']);
     expect(joinConfigs(EMPTY_CONFIG, shared, '/src/demo')).toMatchObject({
       agent: {},
       land: { method: 'merge' },

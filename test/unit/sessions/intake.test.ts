@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_KEPT } from '../../../sidecar/agents/claude/hook-compaction.ts';
 import { Ledger } from '../../../sidecar/cost/ledger.ts';
 import { pricesWith } from '../../../sidecar/cost/prices.ts';
 import { Delivery } from '../../../sidecar/sessions/delivery.ts';
@@ -61,6 +62,20 @@ describe('event files', () => {
   const take = () => intake.take(home.session, gitDir, new Feed(home.context.transcripts));
   const put = (name: string, event: object) =>
     writeFileSync(join(events(), name), JSON.stringify({ session_id: CONVERSATION, ...event }));
+
+  it('of a flood are taken in by and by, and no more is kept than is of use', async () => {
+    const feed = new Feed(home.context.transcripts);
+    for (let n = 0; n < 700; n += 1) {
+      put(`${n}`, { hook_event_name: 'PreToolUse', prompt_id: 'p', tool_use_id: `t${n}`, tool_input: { n } });
+    }
+    do await intake.take(home.session, gitDir, feed);
+    while (feed.hasMore);
+    expect(readdirSync(events())).toEqual([]);
+    const kept = home.table.hookEvents('s');
+    expect(kept.length).toBeLessThanOrEqual(MAX_KEPT);
+    expect(intake.events('s', feed).size).toBe(kept.length);
+    expect(kept.some(({ body }) => body.includes('"t699"'))).toBe(true);
+  }, 60_000);
 
   it('are taken in and removed', async () => {
     put('1', { hook_event_name: 'UserPromptSubmit', prompt: 'do it', prompt_id: 'p' });

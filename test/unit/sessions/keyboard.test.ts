@@ -35,17 +35,24 @@ describe('an answer', () => {
   });
 
   it('is not given to what is asked since', async () => {
-    for (const now of [
-      asking('Bash: rm -r .'),
-      asking('Bash: ls', { since: 9_000 }),
-      asking('Bash: ls', { terminal: 'other' }),
-      asking('Bash: ls', { agent_fact: 'working', reason: null }),
-    ]) {
+    for (const [now, code] of [
+      [asking('Bash: rm -r .', { need: 2 }), 'answer.need-changed'],
+      [asking('Bash: ls', { need: 2 }), 'answer.need-changed'],
+      [asking('Bash: ls', { terminal: 'other' }), 'answer.need-changed'],
+      [asking('Bash: ls', { agent_fact: 'working', reason: null }), 'answer.nothing-to-answer'],
+    ] as const) {
       const { keyboard, written } = terminalWith(DIALOG);
-      const given = giveAnswer(keyboard, asking('Bash: ls'), 'allow', () => now);
-      await expect(given).rejects.toMatchObject({ code: 'answer.nothing-to-answer' });
+      const given = giveAnswer(keyboard, asking('Bash: ls', { need: 1 }), 'allow', () => now);
+      await expect(given).rejects.toMatchObject({ code });
       expect(written).toEqual([]);
     }
+  });
+
+  it('is given although another signal has told more of what is asked', async () => {
+    const { keyboard, written } = terminalWith(DIALOG);
+    const more = asking('Bash: ls -l', { need: 1, since: 1_050 });
+    await giveAnswer(keyboard, asking('Bash: ls', { need: 1 }), 'allow', () => more);
+    expect(written).toEqual(['1']);
   });
 
   it('that does not fit is refused, with what can be chosen', async () => {

@@ -46,3 +46,25 @@ describe('since when a session is what people see', () => {
     expect(at(5_000_000, 'none', other)).toEqual(['needs-you', 5_000_000]);
   });
 });
+
+describe('what an agent asks', () => {
+  const ASKED: Reason = { kind: 'permission', message: 'Bash: ls', tool: 'Bash', options: ['allow', 'deny'] };
+
+  it('outlives the landing that is asked for meanwhile, and what that needs', () => {
+    using home = new SessionHome({ terminal: 't', life: 'active', agent_fact: 'needs-you', reason: ASKED });
+    const fleet = new Fleet(
+      home.context,
+      new TerminalHost(() => Promise.reject(new Error('no terminal is needed')), SILENT),
+      Ledger.open(home.store, pricesWith()),
+      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
+    );
+    const asks = () => [fleet.show('s').state, fleet.show('s').reason?.message];
+    fleet.setLanding('s', 'queued', null);
+    expect(asks()).toEqual(['needs-you', 'Bash: ls']);
+    fleet.setLanding('s', 'queued', STOPPED);
+    expect(asks()).toEqual(['needs-you', 'Bash: ls']);
+    fleet.setLanding('s', 'none', null);
+    expect(asks()).toEqual(['needs-you', 'Bash: ls']);
+    fleet.stop();
+  });
+});

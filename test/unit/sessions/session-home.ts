@@ -75,6 +75,7 @@ export class SessionHome implements Disposable {
       life: 'active',
       reason: null,
       demand: null,
+      need: 0,
       outcome: null,
       since: 0,
       unread: false,

@@ -59,6 +59,15 @@ describe('the history of turns', () => {
 describe('turns', () => {
   const messages = (home: SessionHome) => home.table.turnMessages('s').map(({ n, text }) => [n, text]);
 
+  it('name no conversations without end', () => {
+    using home = new SessionHome();
+    const starts = Array.from({ length: 210 }, (_, n) =>
+      hookEvent(n, 'SessionStart', { agentSessionId: `c${n}`, source: 'clear' }),
+    );
+    apply(home, starts);
+    expect(home.table.agentSessions('s')).toHaveLength(200);
+  });
+
   it('keep what steers them, in order, and once', () => {
     using home = new SessionHome();
     const steer = (at: number, prompt: string) => submit(at, 'a', prompt);

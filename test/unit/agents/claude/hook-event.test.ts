@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  MAX_BYTES_AT_ONCE,
   MAX_EVENT_BYTES,
+  MAX_EVENTS_AT_ONCE,
   parsePrefix,
   readEventFiles,
 } from '../../../../sidecar/agents/claude/hook-event.ts';
@@ -47,7 +49,7 @@ describe('event files', () => {
 
   test('that are still being written are left alone', () => {
     put('.12', '{"session_id":');
-    expect(readEventFiles(folder)).toEqual({ events: [], files: [], refused: [] });
+    expect(readEventFiles(folder)).toEqual({ events: [], files: [], refused: [], more: false });
   });
 
   test('that are no events are refused, each with why, and do not stop the others', () => {
@@ -104,5 +106,48 @@ describe('the beginning of a JSON object', () => {
     ['', undefined],
   ])('%s holds its complete members', (json, expected) => {
     expect(parsePrefix(json)).toEqual(expected);
+  });
+});
+
+describe('a flood of event files', () => {
+  test('is taken in part by part, the oldest first', () => {
+    const second = (n: number) => 1_000 + ((n * 7) % 500);
+    for (let n = 0; n < MAX_EVENTS_AT_ONCE + 50; n += 1) put(`${n}`, event('Stop'), second(n));
+    const first = readEventFiles(folder);
+    expect(first.events).toHaveLength(MAX_EVENTS_AT_ONCE);
+    expect(first.more).toBe(true);
+    for (const name of first.files) rmSync(join(folder, name));
+    const rest = readEventFiles(folder);
+    expect(rest).toMatchObject({ more: false, refused: [] });
+    expect(rest.events).toHaveLength(50);
+    expect(Math.min(...rest.events.map(({ at }) => at))).toBeGreaterThanOrEqual(
+      Math.max(...first.events.map(({ at }) => at)),
+    );
+  });
+
+  test('is taken in part by part when it is one of bytes, but one file at least', () => {
+    const large = event('PreToolUse', { tool_input: { content: 'x'.repeat(MAX_EVENT_BYTES - 1_000) } });
+    for (let n = 0; n < 6; n += 1) put(`${n}`, large, 1_000 + n);
+    const { events, more } = readEventFiles(folder);
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.length * MAX_EVENT_BYTES).toBeLessThanOrEqual(MAX_BYTES_AT_ONCE + MAX_EVENT_BYTES);
+    expect(more).toBe(true);
+  });
+
+  test('keeps no text without end, and no input that another event has', () => {
+    put('1', event('UserPromptSubmit', { prompt: 'x'.repeat(3_000_000) }), 1_000);
+    put('2', event('Stop', { prompt_id: 'x'.repeat(100_000) }), 1_001);
+    put('3', event('PostToolUse', { tool_use_id: 't', tool_input: { content: 'x' } }), 1_002);
+    const { events } = readEventFiles(folder);
+    expect(events[0]?.prompt).toHaveLength(1024 * 1024);
+    expect(events[1]?.promptId).toBeUndefined();
+    expect(events[2]).toMatchObject({ toolUseId: 't' });
+    expect(events[2]?.toolInput).toBeUndefined();
+  });
+
+  test('of input that is nested without end is refused', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    put('1', `{"session_id":"${ONE}","hook_event_name":"PreToolUse","tool_input":${deep}}`);
+    expect(readEventFiles(folder)).toMatchObject({ events: [], refused: [{ file: '1' }] });
   });
 });

@@ -231,7 +231,7 @@ describe('a permission', () => {
   test('needs the person from the moment of the request, with tool and input', () => {
     expect(askedForPermission().at(1478)).toEqual({
       agent: 'needs-you',
-      reason: { kind: 'permission', message: 'Bash: touch made.txt', tool: 'Bash', input: touch },
+      reason: { kind: 'permission', message: 'Bash: touch made.txt', tool: 'Bash', call: 't1', input: touch },
       since: 1477,
       started: true,
     });
@@ -352,6 +352,7 @@ describe('other needs', () => {
     expect(asked.at(1376).reason).toEqual({
       kind: 'question',
       message: 'Which color?',
+      call: 't1',
       tool: 'AskUserQuestion',
       input,
       options: ['Red', 'Blue'],

@@ -1,0 +1,26 @@
+import type { Reason } from '../protocol/reason.ts';
+
+/** How much later another signal may tell what a need is about, in milliseconds. */
+const DETAIL_WITHIN_MS = 1_000;
+
+/** What a person is needed for, and since when (milliseconds since the epoch). */
+export interface Need {
+  reason: Reason | null;
+  since: number;
+}
+
+/**
+ * Whether `after` is what `before` was, told with more detail: the terminal says that something is asked a moment before
+ * the hook says what. Pure.
+ */
+export function isSameNeed(before: Need, after: Need): boolean {
+  if (before.reason === null || after.reason === null) return false;
+  if (JSON.stringify(before.reason) === JSON.stringify(after.reason)) return true;
+  const { kind, call, tool } = before.reason;
+  return (
+    kind === after.reason.kind &&
+    call === undefined &&
+    (tool === undefined || tool === after.reason.tool) &&
+    Math.abs(after.since - before.since) < DETAIL_WITHIN_MS
+  );
+}
