@@ -23,12 +23,10 @@ export function activate(extension: vscode.ExtensionContext): void {
       isOnScreen: (session) => made.terminals.isOnScreen(session),
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
-        const asked = made.fleet.get(session);
-        if (asked === undefined) return;
         run(
           answer === undefined
-            ? COMMANDS['fairlead.answer'].run(made, asked)
-            : giveAnswer(made, asked, answer),
+            ? COMMANDS['fairlead.answer'].run(made, session)
+            : giveAnswer(made, session, answer),
         );
       },
       open(session) {

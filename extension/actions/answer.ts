@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { takesWhy } from '../../sidecar/protocol/answers.ts';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Context } from '../context.ts';
@@ -6,8 +7,8 @@ import { proposalOf } from './proposal.ts';
 
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
 export async function answer(context: Context, session: Session): Promise<void> {
-  const { reason } = session;
-  if (reason === null) {
+  const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
+  if (reason === null || need === null) {
     await vscode.window.showInformationMessage(`${session.title} asks nothing.`);
     return;
   }
@@ -15,29 +16,33 @@ export async function answer(context: Context, session: Session): Promise<void> 
   try {
     const text = await ask(session, reason);
     if (text === undefined) return;
-    await giveAnswer(context, session, text);
+    await context.connection.request('Answer', { session: session.id, answer: text, need });
   } finally {
     await close();
   }
 }
 
-/** Gives an answer to what `session` asked when it was read. */
+/** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
 export async function giveAnswer(context: Context, session: Session, text: string): Promise<void> {
-  await context.connection.request('Answer', { session: session.id, answer: text });
+  const { id, need } = session;
+  await context.connection.request('Answer', {
+    session: id,
+    answer: text,
+    ...(need === null ? {} : { need }),
+  });
 }
 
 async function ask(session: Session, reason: Reason): Promise<string | undefined> {
   if (reason.questions !== undefined && reason.questions.length > 0) return askAll(session, reason.questions);
   if (reason.kind === 'question') return askOne(session.title, reason.message, reason.options ?? [], false);
-  const yesOrNo = reason.kind === 'permission' || reason.kind === 'plan' || reason.kind === 'trust';
-  if (!yesOrNo) {
+  if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
     return vscode.window.showInputBox({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }
   const picked = await vscode.window.showQuickPick(
     [
       { label: '$(check) Allow', answer: 'allow' },
       { label: '$(x) Deny', answer: 'deny' },
-      ...(reason.kind === 'trust' ? [] : [{ label: '$(comment) Deny, and say why…', answer: undefined }]),
+      ...(takesWhy(reason) ? [{ label: '$(comment) Deny, and say why…', answer: undefined }] : []),
     ],
     { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
   );

@@ -7,7 +7,8 @@ export interface NeedActions {
   /** Whether the person looks at the session's terminal. */
   isOnScreen(session: string): boolean;
   isOfWindow(repo: string): boolean;
-  answer(session: string, answer: 'allow' | 'deny' | undefined): void;
+  /** Of what `session` asks; undefined has the person asked. */
+  answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
   open(session: string): void;
   land(session: string): void;
 }
@@ -27,7 +28,7 @@ export class Needs implements vscode.Disposable {
   readonly #fleet: Fleet;
   readonly #actions: NeedActions;
   /** The needs that were told or need not be, by session. */
-  readonly #told = new Map<string, number>();
+  readonly #told = new Map<string, number | null>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #disposables: vscode.Disposable[];
   #sawFleet = false;
@@ -40,7 +41,7 @@ export class Needs implements vscode.Disposable {
         if (change.kind === 'session') return this.#look(change.session);
         for (const session of fleet.sessions) {
           // The badge and the tree show what was there before.
-          if (!this.#sawFleet && session.state === 'needs-you') this.#told.set(session.id, session.since);
+          if (!this.#sawFleet && session.state === 'needs-you') this.#told.set(session.id, session.need);
           this.#look(session);
         }
         this.#sawFleet = true;
@@ -49,13 +50,13 @@ export class Needs implements vscode.Disposable {
     ];
   }
 
-  #look({ id, state, since }: Session): void {
+  #look({ id, state, need }: Session): void {
     if (state !== 'needs-you') {
       clearTimeout(this.#timers.get(id));
       this.#timers.delete(id);
       return;
     }
-    if (this.#told.get(id) === since || this.#timers.has(id)) return;
+    if (this.#told.get(id) === need || this.#timers.has(id)) return;
     this.#timers.set(
       id,
       setTimeout(() => {
@@ -68,22 +69,17 @@ export class Needs implements vscode.Disposable {
   async #tell(id: string): Promise<void> {
     const session = this.#fleet.get(id);
     if (session === undefined || session.state !== 'needs-you' || session.reason === null) return;
-    if (this.#told.get(id) === session.since) return;
-    this.#told.set(id, session.since);
+    if (this.#told.get(id) === session.need) return;
+    this.#told.set(id, session.need);
     if (!this.#actions.isOfWindow(session.repo) || this.#actions.isOnScreen(id)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
     const { kind, message } = session.reason;
     const actions = actionsOf(kind);
     const chosen = await vscode.window.showWarningMessage(`${session.title}: ${message}`, ...actions);
     if (chosen === undefined) return;
-    const isSame = this.#fleet.get(id)?.since === session.since;
-    if (chosen === 'Allow' || chosen === 'Deny') {
-      // An answer is for what was asked; what is asked by now is another thing.
-      if (isSame) return this.#actions.answer(id, chosen === 'Allow' ? 'allow' : 'deny');
-      await vscode.window.showInformationMessage(`${session.title} does not ask this any more.`);
-      return;
-    }
-    if (chosen === 'Answer…') return this.#actions.answer(id, undefined);
+    if (chosen === 'Allow') return this.#actions.answer(session, 'allow');
+    if (chosen === 'Deny') return this.#actions.answer(session, 'deny');
+    if (chosen === 'Answer…') return this.#actions.answer(session, undefined);
     if (chosen === 'Land Again') return this.#actions.land(id);
     this.#actions.open(id);
   }

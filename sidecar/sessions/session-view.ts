@@ -18,9 +18,12 @@ export function factsOf(record: SessionRecord): Facts {
   return { agent: record.agent_fact, landing: record.landing, life: record.life };
 }
 
-function withAnswers(reason: Reason | null): Reason | null {
-  const options = reason === null ? undefined : answersTo(reason);
-  return reason === null || options === undefined ? reason : { ...reason, options };
+/** With what can be answered, and with paths as they are below the worktree: the folder above them is in the view. */
+function asShown({ reason, worktree }: SessionRecord): Reason | null {
+  if (reason === null) return null;
+  const options = answersTo(reason);
+  const message = reason.message.replaceAll(`${worktree}/`, '');
+  return { ...reason, message, ...(options === undefined ? {} : { options }) };
 }
 
 /** The session as clients get it. Pure. */
@@ -39,7 +42,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     model: record.model,
     mode: record.mode,
     state,
-    reason: state === 'needs-you' ? withAnswers(record.reason) : null,
+    reason: state === 'needs-you' ? asShown(record) : null,
     need: state === 'needs-you' && record.reason !== null ? record.need : null,
     since: record.since,
     facts,
