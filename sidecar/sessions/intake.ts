@@ -77,16 +77,20 @@ export class Intake {
 
   /** Gives whether anything that people see has changed. */
   async take(record: SessionRecord, gitDir: string, feed: Feed): Promise<boolean> {
+    // Events last: other signals of the same moment are read right after, and a need is told once with all that is
+    // known of it.
     let transcripts = this.#transcripts(record);
+    let paid = await this.#takeCost(record, transcripts);
     await this.#followTranscript(transcripts, feed);
     const told = this.#takeEvents(record, gitDir, feed);
     if (told !== 'nothing') {
       // Events may tell of another conversation.
       transcripts = this.#transcripts(record);
       await this.#followTranscript(transcripts, feed);
+      // A turn that has ended is shown with what it cost.
+      if (told === 'turn') paid = (await this.#takeCost(record, transcripts)) || paid;
     }
     const said = this.#takeSaid(record, feed);
-    const paid = await this.#takeCost(record, transcripts);
     return told === 'turn' || said || paid;
   }
 
