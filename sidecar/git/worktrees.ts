@@ -4,7 +4,9 @@ import { basename, dirname, join, resolve as resolvePath } from 'node:path';
 import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
+import { joinNul, pathOnDisk } from './names.ts';
 import { operationInProgress } from './operation.ts';
+import { withPrivateIndex } from './private-index.ts';
 import { readRef, requireBranchName, resolveCommit, updateRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { changedPaths, readStatus } from './status.ts';
@@ -233,7 +235,7 @@ async function refuseUnsaved(repository: Repository, folder: string, admin: stri
   if (fault !== undefined && fault.kind !== 'other-branch') throw brokenWorktree(folder, fault);
   const git = repository.git.in(folder);
   const operation = operationInProgress(admin);
-  const unsaved = changedPaths(await readStatus(git));
+  const unsaved = [...changedPaths(await readStatus(git)), ...(await hiddenChanges(git))];
   const unpushed = existsSync(join(admin, 'modules')) ? await submodulesWithOwnCommits(git) : [];
   const adrift = await commitsAdrift(git);
   if (unsaved.length === 0 && unpushed.length === 0 && adrift.length === 0 && operation === undefined) return;
@@ -251,6 +253,24 @@ async function refuseUnsaved(repository: Repository, folder: string, admin: stri
         ? `Keep them on a branch (git -C ${folder} switch -c NAME), or throw them away yourself.`
         : 'Commit (and push) it, or throw it away yourself.',
     data: { paths: [...unsaved, ...unpushed], operation: operation ?? null, commits: adrift },
+  });
+}
+
+/** Changed files that `git status` was told to pass over (`assume-unchanged`, `skip-worktree`). */
+async function hiddenChanges(git: Git): Promise<string[]> {
+  return withPrivateIndex(git, async (root, env) => {
+    const hidden = (await root.fields(['ls-files', '-v', '-z']))
+      .filter((entry) => /^[a-zS]/.test(entry))
+      .map((entry) => entry.slice(2))
+      // Outside a sparse checkout there is nothing to lose.
+      .filter((path) => lstatSync(pathOnDisk(root.folder, path), { throwIfNoEntry: false }) !== undefined);
+    if (hidden.length === 0) return [];
+    for (const flag of ['--no-assume-unchanged', '--no-skip-worktree']) {
+      await root.run(['update-index', flag, '-z', '--stdin'], { input: joinNul(hidden), env });
+    }
+    // A file that was only touched is no change.
+    await root.attempt(['update-index', '-q', '--refresh'], { env });
+    return root.fields(['diff-files', '--name-only', '-z'], { env });
   });
 }
 

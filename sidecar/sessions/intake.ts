@@ -77,17 +77,12 @@ export class Intake {
 
   /** Gives whether anything that people see has changed. */
   async take(record: SessionRecord, gitDir: string, feed: Feed): Promise<boolean> {
-    let transcripts = this.#transcripts(record);
-    await this.#followTranscript(transcripts, feed);
+    await this.#followTranscript(this.#transcripts(record), feed);
     const told = this.#takeEvents(record, gitDir, feed);
-    if (told !== 'nothing') {
-      // Events may tell of another conversation.
-      transcripts = this.#transcripts(record);
-      await this.#followTranscript(transcripts, feed);
-    }
+    // Events may tell of another conversation.
+    if (told !== 'nothing') await this.#followTranscript(this.#transcripts(record), feed);
     const said = this.#takeSaid(record, feed);
-    const paid = await this.#takeCost(record, transcripts);
-    return told === 'turn' || said || paid;
+    return told === 'turn' || said;
   }
 
   events(session: string, feed: Feed): Map<string, HookEvent> {
@@ -196,10 +191,10 @@ export class Intake {
   }
 
   /** Gives whether the cost has changed; of a long history that is told later. */
-  async #takeCost(record: SessionRecord, transcripts: readonly (string | null)[]): Promise<boolean> {
+  async takeCost(record: SessionRecord): Promise<boolean> {
     const { id } = record;
     if (this.#reading.has(id)) return false;
-    const own = transcripts.filter((path) => path !== null);
+    const own = this.#transcripts(record).filter((path) => path !== null);
     const paths = own.flatMap((path) => [path, ...findSubagentTranscripts(path)]);
     if (this.#ledger.unreadBytes(paths) <= SHORT_BYTES) return this.#readCost(id, paths);
     this.#reading.add(id);

@@ -188,6 +188,7 @@ export class Observation {
     const record = this.#context.table.get(id);
     if (record.git_dir === null) return;
     await this.#intake.take(record, record.git_dir, this.#watched.get(id)?.feed ?? this.#newFeed());
+    await this.#intake.takeCost(record);
   }
 
   /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
@@ -274,8 +275,11 @@ export class Observation {
     }
     watched.asked = reading?.reason;
     if (reading !== undefined) watched.background = reading.background;
-    const changed = reading !== undefined && this.#interpret(record, reading);
-    if (changed || taken) this.#announce(id);
+    // After the signals, so that a need is told once with all that its events say of it; before what they mean, so that a
+    // turn that has ended is shown with what it cost.
+    const paid = await this.#intake.takeCost(record);
+    const changed = reading !== undefined && this.#interpret(table.get(id), reading);
+    if (changed || taken || paid) this.#announce(id);
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
     if (watched.feed.hasMore) this.#hint(id);
     watched.feed.hasMore = false;

@@ -58,13 +58,13 @@ export async function readSignals(
   const configDir = claudeConfigDir(context.table.environment(record.environment));
   const conversation = context.table.agentSessions(record.id).at(-1)?.id;
   const known = terminals.terminal(record.terminal);
-  // After the process: what an agent wrote before it ended counts.
-  const said = await transcript.read();
   const silent = process.kind === 'running' && (hooks.lastEventAt ?? 0) < process.startedAt;
   const registry =
     configDir === undefined || conversation === undefined
       ? undefined
       : sources.registry.entry(configDir, conversation, isAlive);
+  // After the process: what an agent wrote before it ended counts.
+  const said = await transcript.read();
   const state = joinSignals({
     process,
     hooks,

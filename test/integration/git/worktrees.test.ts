@@ -273,6 +273,25 @@ describe('removing a worktree', () => {
     expect(demo.show('kept', 'b.txt')).toBe('b\n');
   });
 
+  it.each(['--assume-unchanged', '--skip-worktree'])(
+    'refuses one with changes that %s hides',
+    async (flag) => {
+      using demo = TestRepository.with({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+      const repository = await demo.open();
+      const { folder } = await addWorktree(repository, request(demo));
+      const work = demo.at(folder);
+      work.git('update-index', flag, 'a.txt', 'b.txt');
+      work.write({ 'a.txt': 'mine\n' });
+      expect(work.status()).toBe('');
+      await expect(removeWorktree(repository, folder)).rejects.toMatchObject({
+        code: 'archive.unsaved',
+        data: { paths: ['a.txt'] },
+      });
+      work.write({ 'a.txt': 'a\n' });
+      await removeWorktree(repository, folder);
+    },
+  );
+
   it('removes one with clean submodules, but not with commits that are only in there', async () => {
     using demo = TestRepository.with();
     demo.withRemote();

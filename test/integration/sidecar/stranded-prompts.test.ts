@@ -48,16 +48,16 @@ describe('a prompt for an agent that sleeps', () => {
     expect(home.table.openPrompts('s')).toEqual([]);
   });
 
-  it('has the agent started again that was put to rest meanwhile', async () => {
+  it('keeps awake the agent that was about to be put to rest', async () => {
     const { terminal } = await client.request('create', shell('exec sleep 1000'));
     home.table.update('s', { life: 'active', landing: 'landed', terminal: terminal.id });
-    await fleet.start();
+    await (await fleet.start()).known;
+    const resting = fleet.rest('s');
     const sending = send();
     sending.catch(() => {});
     expect(home.table.openPrompts('s')).toHaveLength(1);
-    await fleet.stopSession('s');
-    await expect(sending).rejects.toMatchObject({ code: 'worktree.broken' });
-    expect(home.table.openPrompts('s')).toEqual([]);
+    await resting;
+    expect(home.session).toMatchObject({ life: 'active', terminal: terminal.id });
   });
 
   it('is for a person when the agent ended before it got there', async () => {
