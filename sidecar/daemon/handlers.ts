@@ -7,8 +7,10 @@ import * as protocol from '../protocol/protocol.ts';
 import type { MergeQueue } from '../queue/merge-queue.ts';
 import type { FleetEvents } from '../sessions/events.ts';
 import type { Fleet } from '../sessions/fleet.ts';
+import type { Report } from '../sessions/progress.ts';
 import { type Client, type Handler, type Handlers, parse } from './client.ts';
 import type { PersonLink } from './person-link.ts';
+import { progressOf } from './progress.ts';
 
 type DiffRequest = z.output<typeof protocol.Diff.params>;
 
@@ -24,6 +26,7 @@ export interface Parts {
   stop(
     options: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
+    report: Report,
   ): Promise<{ stopped: boolean; running: number; ended: number }>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
@@ -42,22 +45,32 @@ export function handlersOf(parts: Parts): Handlers {
   const handlers = new Map<string, Handler>();
   const on = <P extends z.ZodType, R extends z.ZodType>(
     kind: protocol.RequestKind<P, R>,
-    run: (params: z.output<P>, client: Client, signal: AbortSignal) => Promise<z.input<R>> | z.input<R>,
+    run: (
+      params: z.output<P>,
+      client: Client,
+      signal: AbortSignal,
+      report: Report,
+    ) => Promise<z.input<R>> | z.input<R>,
   ) =>
     handlers.set(kind.method, async (params, client, signal) => {
       if (client.info === undefined)
         throw new FairleadError('params.invalid', 'The client did not initialize.');
-      return run(parse(kind.params, params), client, signal);
+      const progress = progressOf(params, client);
+      try {
+        return await run(parse(kind.params, params), client, signal, progress.report);
+      } finally {
+        progress.end();
+      }
     });
 
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
-  on(protocol.StopSidecar, (options, client) => parts.stop(options, client));
+  on(protocol.StopSidecar, (options, client, _signal, report) => parts.stop(options, client, report));
   on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
-  on(protocol.NewSession, (request, client, signal) =>
-    fleet.create(request, cleanEnvironment(client.environment), signal),
+  on(protocol.NewSession, (request, client, signal, report) =>
+    fleet.create(request, cleanEnvironment(client.environment), signal, report),
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
@@ -85,7 +98,7 @@ export function handlersOf(parts: Parts): Handlers {
     parts.findRepository(folder, cleanEnvironment(client.environment)),
   );
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
-  on(protocol.Archive, ({ session }) => fleet.archive(session));
+  on(protocol.Archive, ({ session }, _client, _signal, report) => fleet.archive(session, report));
 
   on(protocol.LandPreview, ({ session }) => queue.preview(session));
   on(protocol.Land, (request) => queue.land(request));

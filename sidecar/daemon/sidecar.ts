@@ -35,6 +35,7 @@ import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
 import { findRepository } from '../sessions/found-repository.ts';
+import type { Report } from '../sessions/progress.ts';
 import { SessionContents } from '../sessions/session-contents.ts';
 import { changesOfSession, diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
@@ -219,7 +220,7 @@ export class Sidecar {
       status: () => this.#status(),
       doctor: (folder, client) =>
         inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
-      stop: (request, asker) => this.#stop(request, asker),
+      stop: (request, asker, report) => this.#stop(request, asker, report),
       follow: (client) => this.#follow(client),
       diff: ({ session, against, stat }, signal) =>
         against === undefined
@@ -395,6 +396,7 @@ export class Sidecar {
   async #stop(
     request: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
+    report: Report,
   ): Promise<{ stopped: boolean; running: number; ended: number }> {
     const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
     const others = [...this.#server.clients].some((client) => client !== asker);
@@ -408,8 +410,10 @@ export class Sidecar {
         asker.notify(SidecarEnding, {
           waitsFor: [ended === 1 ? 'one agent to end' : `${ended} agents to end`],
         });
+        report(ended === 1 ? 'Ending one agent' : `Ending ${ended} agents`, 0);
       }
       await this.#fleet.stopAll();
+      report('Ending the terminals', 60);
       if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
         await this.#terminals.open();
         const pid = this.#terminals.host?.pid;
@@ -418,6 +422,7 @@ export class Sidecar {
       }
     }
     const left = request.terminals ? 0 : running();
+    report('Ending the sidecar', 90);
     // After the answer has gone out.
     setTimeout(() => void this.end(asker), 20);
     return { stopped: true, running: left, ended };

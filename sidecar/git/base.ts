@@ -35,6 +35,11 @@ export interface Base {
     | undefined;
 }
 
+export interface FindBaseOptions extends NetworkOptions {
+  /** Hears of the branch that is asked for, and of the remote that is asked, before that is waited for. */
+  fetching?: (branch: string, remote: string) => void;
+}
+
 /**
  * The base of a new session. Without a name: the branch checked out in the folder that the repository was opened
  * from. The upstream is fetched first; when that fails the base is what is known here, and `stale` says so.
@@ -43,12 +48,13 @@ export interface Base {
 export async function findBase(
   repository: Repository,
   name: string | undefined,
-  options: NetworkOptions = {},
+  { fetching, ...options }: FindBaseOptions = {},
 ): Promise<Base> {
   const branch =
     name === undefined ? await checkedOutBranch(repository) : await localBranch(repository, name);
   const ref = `refs/heads/${branch}`;
   const upstream = await upstreamOf(repository.git, branch);
+  if (upstream !== undefined) fetching?.(branch, upstream.remote);
   const fetched = upstream === undefined ? undefined : await fetchRef(repository, upstream, options);
   const local = await readRef(repository.git, ref);
   if (local === undefined) throw missingBase(branch);

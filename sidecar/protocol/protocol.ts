@@ -88,6 +88,27 @@ export const Askpass = request(
   z.object({ answer: z.string().nullable() }),
 );
 
+/** A name that a client gives a request in its parameter `workDoneToken` to hear of the way to the answer. */
+export const ProgressToken = z.union([z.string().max(200), z.int()]);
+export type ProgressToken = z.infer<typeof ProgressToken>;
+
+/**
+ * What is being done for a request that carried a `workDoneToken`, as the Language Server Protocol has it. Comes any
+ * number of times, none included, and never after the answer.
+ */
+export const Progress = notification(
+  '$/progress',
+  z.object({
+    token: ProgressToken,
+    value: z.object({
+      kind: z.literal('report'),
+      message: z.string(),
+      /** Of the whole, from 0 to 100; never less than before. */
+      percentage: z.number().min(0).max(100).optional(),
+    }),
+  }),
+);
+
 // ── Sidecar ──────────────────────────────────────────────────────────────────
 
 export const SidecarStatus = z.object({

@@ -1,5 +1,6 @@
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { Report } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
@@ -115,14 +116,23 @@ export class Ender {
    * Removes the worktree of a session; branch and conversation stay. Refused before anything is ended.
    * @throws FairleadError `archive.unsaved` naming what is not saved, `land.already-queued`, `worktree.failed`
    */
-  async archive(id: string, state: () => { queued: boolean; inTurn: boolean }): Promise<void> {
+  async archive(
+    id: string,
+    state: () => { queued: boolean; inTurn: boolean },
+    report: Report,
+  ): Promise<void> {
     const { observation, view, serial } = this.#parts;
+    report('Looking for what is not saved', 0);
     await observation.look(id);
-    await serial.run(id, () => this.#archiveNow(id, state));
+    await serial.run(id, () => this.#archiveNow(id, state, report));
     view.announce(id);
   }
 
-  async #archiveNow(id: string, state: () => { queued: boolean; inTurn: boolean }): Promise<void> {
+  async #archiveNow(
+    id: string,
+    state: () => { queued: boolean; inTurn: boolean },
+    report: Report,
+  ): Promise<void> {
     const { context, observation } = this.#parts;
     // It may never have come to be, or have been archived meanwhile.
     const record = context.table.get(id);
@@ -143,7 +153,9 @@ export class Ender {
       const repository = await this.#starter.repositoryOf(record);
       await requireSaved(repository, record.worktree);
       await this.#openFor(id);
+      if (context.table.get(id).terminal !== null) report('Ending the agent', 30);
       await this.#sleepNow(id, 'done');
+      report('Removing the worktree', 60);
       // Whoever looks for events makes their folder again, in what is being removed.
       observation.unwatch(id);
       try {

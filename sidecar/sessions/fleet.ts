@@ -13,6 +13,7 @@ import { IdleSleep } from './idle-sleep.ts';
 import { titleFrom } from './naming.ts';
 import { isSame, Observation } from './observation.ts';
 import type { NewSessionRequest } from './plan.ts';
+import { type Report, UNHEARD } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
@@ -138,8 +139,9 @@ export class Fleet {
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    report: Report = UNHEARD,
   ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
-    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal);
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal, report);
     const [session, ...others] = records.map(({ id }) => this.show(id));
     if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
     return { session, attempts: [session, ...others], leftBehind, notes };
@@ -160,13 +162,14 @@ export class Fleet {
     return this.#ender.stopAll();
   }
 
-  async archive(name: string): Promise<Session> {
+  async archive(name: string, report: Report = UNHEARD): Promise<Session> {
     const { id, life } = this.#parts.context.table.resolve(name);
     if (life !== 'archived') {
-      await this.#ender.archive(id, () => ({
-        queued: this.show(id).queue !== null,
-        inTurn: this.isInTurn(id),
-      }));
+      await this.#ender.archive(
+        id,
+        () => ({ queued: this.show(id).queue !== null, inTurn: this.isInTurn(id) }),
+        report,
+      );
     }
     return this.show(id);
   }

@@ -15,6 +15,7 @@ import { notesOn, notesWithin } from './base-notes.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import { agentProgram } from './launching.ts';
 import { freeName, slugOf, titleFrom, titleOf } from './naming.ts';
+import type { Report } from './progress.ts';
 import type { RepositoryRecord, SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { worktreeFolder } from './worktree-place.ts';
@@ -62,6 +63,7 @@ export async function planSession(
   environment: Readonly<Record<string, string>>,
   serial: Serial,
   signal: AbortSignal,
+  report: Report,
 ): Promise<SessionPlan> {
   const { table, ids, clock } = context;
   refuseKeyOfMany(request);
@@ -86,6 +88,7 @@ export async function planSession(
   const base = await findBase(repository, request.base ?? within?.base, {
     timeoutMs: FETCH_WITHIN_MS,
     signal,
+    fetching: (branch, remote) => report(`Fetching ${branch} from ${remote}`, 0),
   });
   const uncommitted = await uncommittedIn(repository);
   const known = table.repositoryOf(repository.commonDir, main, ids.short(8), clock.now());

@@ -7,12 +7,18 @@ import type { FleetView } from './fleet-view.ts';
 import { launchAgent, type PlacedSession } from './launching.ts';
 import type { Observation } from './observation.ts';
 import { type NewSessionRequest, planSession, type SessionPlan } from './plan.ts';
+import { type Report, reportsOf } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
 import { makeWorktree } from './worktree-making.ts';
 import { leavePlace } from './worktree-place.ts';
+
+/** What is reported of one session: its worktree, its files, its agent. */
+const STEPS = 3;
+/** How far it is, in percent, when the base is known. */
+const AFTER_BASE = 25;
 
 export interface FleetParts {
   context: SessionContext;
@@ -42,12 +48,16 @@ export class Starter {
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    report: Report,
   ): Promise<SessionPlan> {
     const { context, serial } = this.#parts;
-    const plan = await planSession(context, request, environment, serial, signal);
+    const plan = await planSession(context, request, environment, serial, signal, report);
     context.step?.('session-planned');
+    const reports = reportsOf(report, plan.records.length, STEPS, AFTER_BASE);
     const made = await Promise.allSettled(
-      plan.records.map((record) => this.#make(record, plan.repository, request.start, signal)),
+      plan.records.map((record, index) =>
+        this.#make(record, plan.repository, request.start, signal, reports[index] ?? report),
+      ),
     );
     if (signal.aborted) {
       await Promise.all(
@@ -70,6 +80,7 @@ export class Starter {
     repository: Repository,
     start: boolean,
     signal: AbortSignal,
+    report: Report,
   ): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
     const { id, title } = record;
@@ -78,10 +89,12 @@ export class Starter {
       try {
         signal.throwIfAborted();
         if (start && (await this.trust.holds(record))) return signal.throwIfAborted();
-        const placed = requirePlace(await makeWorktree(context, record, repository, { signal }));
+        const placed = requirePlace(await makeWorktree(context, record, repository, { signal, report }));
         signal.throwIfAborted();
-        if (start) await this.#launch(placed);
-        else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
+        if (start) {
+          report('Starting the agent');
+          await this.#launch(placed);
+        } else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
       } catch (error) {
         await this.#abandon(record);
         throw error;

@@ -5,6 +5,7 @@ import { branchExists } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { addWorktree, discardWorktree, registrationOf } from '../git/worktrees.ts';
 import type { SessionContext } from './context.ts';
+import { type Report, UNHEARD } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { keepOutOfStatus } from './worktree-place.ts';
 import { writeError } from './write-error.ts';
@@ -18,7 +19,7 @@ export async function makeWorktree(
   context: SessionContext,
   record: SessionRecord,
   repository: Repository,
-  { again = false, signal }: { again?: boolean; signal?: AbortSignal },
+  { again = false, signal, report = UNHEARD }: { again?: boolean; signal?: AbortSignal; report?: Report },
 ): Promise<SessionRecord> {
   if (record.git_dir !== null) return record;
   if (again) await clearHalfMade(repository, record);
@@ -28,6 +29,7 @@ export async function makeWorktree(
   } catch (error) {
     throw await writeError(error, record, repository);
   }
+  report('Making branch and worktree');
   const worktree = await addWorktree(repository, {
     folder: record.worktree,
     branch: record.branch,
@@ -40,6 +42,7 @@ export async function makeWorktree(
   context.step?.('worktree-made');
   try {
     signal?.throwIfAborted();
+    report('Copying files');
     if (repository.mainCheckout !== undefined) {
       await copyFiles(repository, worktree.folder, config.worktree.copy);
     }

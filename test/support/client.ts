@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import {
   createMessageConnection,
   type MessageConnection,
+  ProgressType,
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
@@ -12,6 +13,7 @@ import {
   Initialize,
   type NotificationKind,
   PROTOCOL_VERSIONS,
+  Progress,
   type RequestKind,
   type SidecarInfo,
 } from '../../sidecar/protocol/protocol.ts';
@@ -21,6 +23,8 @@ export interface TestClientOptions {
   /** Answers a question of git or ssh; without it the client takes no questions. */
   answers?: (question: string, secret: boolean) => string | null | Promise<string | null>;
 }
+
+export type ProgressReport = z.output<typeof Progress.params>['value'];
 
 /** A client as a window is one: stays connected, follows, is asked. Speaks the protocol and nothing of ours below it. */
 export class TestClient implements Disposable {
@@ -66,6 +70,25 @@ export class TestClient implements Disposable {
     params: z.input<P>,
   ): Promise<z.output<R>> {
     return kind.result.parse(await this.#connection.sendRequest(kind.method, params));
+  }
+
+  /** The same, with everything that is reported for it from now until the client leaves. */
+  async requestWithProgress<P extends z.ZodType, R extends z.ZodType>(
+    kind: RequestKind<P, R>,
+    params: z.input<P> & object,
+  ): Promise<{ answer: z.output<R>; reports: ProgressReport[] }> {
+    const token = crypto.randomUUID();
+    const reports: ProgressReport[] = [];
+    this.#connection.onProgress(new ProgressType<unknown>(), token, (value) => {
+      reports.push(Progress.params.parse({ token, value }).value);
+    });
+    const answer = await this.#connection.sendRequest(kind.method, { ...params, workDoneToken: token });
+    return { answer: kind.result.parse(answer), reports };
+  }
+
+  /** Hears of progress that no request of this client asked for. */
+  onAnyProgress(listener: (params: unknown) => void): void {
+    this.#connection.onUnhandledProgress(listener);
   }
 
   on<P extends z.ZodType>(kind: NotificationKind<P>, listener: (params: z.output<P>) => void): void {
