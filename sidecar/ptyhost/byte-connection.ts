@@ -45,7 +45,8 @@ export class ByteConnection implements TerminalClient {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#window = params.window;
-    this.#low = Math.min(FLOW.low, params.window / 2);
+    // A client with a larger window acknowledges in larger steps, and its last step may never be full.
+    this.#low = params.window > FLOW.high ? params.window / 2 : Math.min(FLOW.low, params.window / 2);
     this.#scrollback = params.scrollback;
     this.answersQueries = params.answersQueries;
     this.#heardAt = clock.monotonic();

@@ -229,6 +229,26 @@ describe('a flood', () => {
     expect(watched.attachment.position - before).toBeLessThan(4_000_000);
   });
 
+  it('never stops for a viewer that acknowledges in steps of an eighth of its window', async () => {
+    const create = shell('read go; seq 1 600000; echo end; read x');
+    await client.request('create', create);
+    const window = 512 * 1024;
+    const viewer = await home.attach(client, create.id, { manualAck: true, window });
+    const seen = new Watched(viewer);
+    let acknowledged = 0;
+    viewer.on('data', (bytes, position) => {
+      const end = position + bytes.length;
+      if (end - acknowledged < window / 8) return;
+      acknowledged = end;
+      // Later than it came, as from a screen: by then the window may be full.
+      setTimeout(() => viewer.processed(end), 30);
+    });
+    viewer.write('\n');
+    await until(() => expect(seen.text.endsWith('end\r\n')).toBe(true));
+    expect(seen.snapshots.every((snapshot) => snapshot.reason === 'attach')).toBe(true);
+    await client.request('kill', { id: create.id });
+  });
+
   it('that nobody watches stays within bounds of memory, and its end is on the screen', async () => {
     const own = new PtyHostHarness();
     try {
