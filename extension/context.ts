@@ -25,7 +25,7 @@ export class Context implements vscode.Disposable {
     this.fleet = new Fleet(this.connection, (error) =>
       this.output.warn(`The fleet could not be read: ${failureOf(error).message}`),
     );
-    this.repositories = new Repositories(this.connection);
+    this.repositories = new Repositories(this.connection, extension.workspaceState);
     this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
     this.contents = new Contents(this.connection);
     this.documents = new TextDocuments();

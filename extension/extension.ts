@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { giveAnswer } from './actions/answer.ts';
 import { COMMANDS, registerCommands } from './commands.ts';
 import { Context } from './context.ts';
-import { failureOf, isCancelled } from './failure.ts';
+import { failureOf, isCancelled, pathsOf } from './failure.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetPanel } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
@@ -11,6 +11,7 @@ let context: Context | undefined;
 
 /** Builds the parts and joins them. The sidecar is asked once a view is there, and never waited for. */
 export function activate(extension: vscode.ExtensionContext): void {
+  performance.mark('fairlead.activate');
   const made = new Context(extension);
   context = made;
   const present = (error: unknown) => presentFailure(made, error);
@@ -41,7 +42,7 @@ export function activate(extension: vscode.ExtensionContext): void {
     made,
   );
   // VS Code shows nothing of what is thrown here.
-  made.connection.start().catch((error: unknown) => made.output.error(failureOf(error).message));
+  made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
 }
 
 /** The sidecar and every agent go on. */
@@ -49,12 +50,16 @@ export async function deactivate(): Promise<void> {
   await context?.connection.close();
 }
 
+/** Paths that a notification has room for. */
+const MAX_PATHS = 8;
+
 /** What went wrong, with what to do next. */
 function presentFailure(made: Context, error: unknown): void {
   if (isCancelled(error)) return;
-  const { code, message, hint, data } = failureOf(error);
+  const failure = failureOf(error);
+  const { code, message, hint } = failure;
   made.output.error(`${code}: ${message}`);
-  const paths = Array.isArray(data) ? data.filter((each) => typeof each === 'string').slice(0, 8) : [];
+  const paths = pathsOf(failure).slice(0, MAX_PATHS);
   const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
   void vscode.window.showErrorMessage(text, 'Show Log').then((chosen) => {
     if (chosen !== undefined) made.output.show();

@@ -2,6 +2,9 @@ import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import type { Connection } from './connection/connection.ts';
 
+/** Where what was found last is kept for the workspace. */
+const KEPT = 'repositories';
+
 /**
  * The repositories of this window's folders, by the absolute path of their main checkout, as the sidecar finds them.
  * Known once the sidecar was asked; asked again when the folders change.
@@ -11,10 +14,17 @@ export class Repositories implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.#changed.event;
   readonly #byFolder = new Map<string, string | null>();
+  readonly #remembered = new Map<string, string>();
+  readonly #state: vscode.Memento;
   readonly #disposables: vscode.Disposable[];
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, state: vscode.Memento) {
     this.#connection = connection;
+    this.#state = state;
+    // As it was the last time, until it is known how it is: rows do not move when the window has opened.
+    for (const [folder, main] of Object.entries(state.get<Record<string, string>>(KEPT, {}))) {
+      this.#remembered.set(folder, main);
+    }
     this.#disposables = [
       this.#changed,
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.find()),
@@ -26,7 +36,7 @@ export class Repositories implements vscode.Disposable {
 
   /** Main checkouts, in the order of the folders. */
   get all(): readonly string[] {
-    const found = folders().map((folder) => this.#byFolder.get(folder));
+    const found = folders().map((folder) => this.#byFolder.get(folder) ?? this.#remembered.get(folder));
     return [...new Set(found.filter((repo) => repo !== undefined && repo !== null))];
   }
 
@@ -40,9 +50,13 @@ export class Repositories implements vscode.Disposable {
     await Promise.all(
       unknown.map(async (folder) => {
         const repo = await this.#connection.request('FindRepository', { folder }).catch(() => undefined);
-        if (repo !== undefined) this.#byFolder.set(folder, repo.main);
+        if (repo === undefined) return;
+        this.#byFolder.set(folder, repo.main);
+        this.#remembered.delete(folder);
       }),
     );
+    const kept = Object.fromEntries([...this.#byFolder].filter(([, main]) => main !== null));
+    void this.#state.update(KEPT, kept);
     this.#changed.fire();
   }
 

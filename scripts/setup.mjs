@@ -18,10 +18,10 @@ export function install() {
 }
 
 /** Runs a program with the installed tools first on PATH; ends this process when it fails. */
-export function run(command, args, env = {}) {
+export function run(command, args, env = {}, stdio = 'inherit') {
   const result = spawnSync(command, args, {
     cwd: root,
-    stdio: 'inherit',
+    stdio,
     env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}`, ...env },
   });
   if (result.error) throw result.error;

@@ -2,8 +2,10 @@ import { hostname } from 'node:os';
 import * as vscode from 'vscode';
 import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
+import type { Session } from '../../sidecar/protocol/session.ts';
 import { ExtensionError, failureOf } from '../failure.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
+import { firstLook } from './first-look.ts';
 import { SidecarProgram } from './program.ts';
 import type { Failure, NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
@@ -15,6 +17,9 @@ export type ConnectionState =
   | { kind: 'failed'; failure: Failure };
 
 type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void> };
+
+/** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
+const DRAWN_WITHIN_MS = 100;
 
 /** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
 const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
@@ -30,6 +35,9 @@ export class Connection implements vscode.Disposable {
   readonly #build: string;
   readonly #stateChanged = new vscode.EventEmitter<ConnectionState>();
   readonly onDidChangeState = this.#stateChanged.event;
+  readonly #glimpsed = new vscode.EventEmitter<readonly Session[]>();
+  /** The sessions of a sidecar that runs, before there is a connection that could be asked for them. */
+  readonly onDidGlimpse = this.#glimpsed.event;
   readonly #listeners: Listeners = {};
   #state: ConnectionState = { kind: 'off' };
   #client: SidecarClient | undefined;
@@ -86,6 +94,23 @@ export class Connection implements vscode.Disposable {
     (this.#listeners as Record<string, typeof known>)[name] = known;
     known.add(listener);
     return new vscode.Disposable(() => known.delete(listener));
+  }
+
+  /**
+   * To be called once, when the window is there: looks at what a running sidecar has, then connects. Whoever asks for
+   * something meanwhile is not kept waiting.
+   */
+  async open(): Promise<void> {
+    const socket = this.#program.remembered;
+    const sessions =
+      socket === undefined
+        ? undefined
+        : await firstLook(socket, { build: this.#build, version: this.#version });
+    if (sessions !== undefined && !this.#disposed) {
+      this.#glimpsed.fire(sessions);
+      await new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
+    }
+    await this.start();
   }
 
   /** Connects when that has not been done; after a failure, again. */
@@ -179,6 +204,7 @@ export class Connection implements vscode.Disposable {
   dispose(): void {
     this.#disposed = true;
     this.#stateChanged.dispose();
+    this.#glimpsed.dispose();
   }
 }
 

@@ -49,10 +49,9 @@ export class SidecarProgram {
     });
   }
 
-  /** Connects when a sidecar runs; starts nothing. */
-  async reach(): Promise<Socket | undefined> {
-    const known = this.#options.remembered();
-    return known === undefined ? undefined : tryConnect(known);
+  /** Where the sidecar was the last time. */
+  get remembered(): string | undefined {
+    return this.#options.remembered();
   }
 
   dispose(): void {

@@ -27,6 +27,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   readonly #nodes = new Map<string, FleetNode>();
   /** What was last drawn, as text: whether a change moves anything. */
   #shape = '';
+  /** Whether rows were ever asked for. */
+  #isDrawn = false;
 
   constructor(fleet: Fleet, ownRepositories: () => readonly string[]) {
     this.#fleet = fleet;
@@ -43,10 +45,15 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#changed.fire(undefined);
   }
 
-  getChildren(node?: FleetNode): FleetNode[] {
+  /** When rows may stand elsewhere: draws anew if one does. */
+  refreshIfMoved(): void {
+    if (this.#isDrawn && this.#shapeNow() !== this.#shape) this.refresh();
+  }
+
+  getChildren(node?: FleetNode): FleetNode[] | Promise<FleetNode[]> {
     if (node === undefined) {
-      this.#shape = this.#shapeNow();
-      return this.#roots();
+      // The view shows that it waits; a first answer without rows would have to be followed by another.
+      return this.#fleet.isLoaded ? this.#top() : this.#fleet.whenKnown.then(() => this.#top());
     }
     if (node.kind === 'repository') return this.#heads(node.repo).map(({ id }) => this.#session(id));
     return this.#fleet.membersOf(node.id).map(({ id }) => this.#session(id));
@@ -78,11 +85,21 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   #onChange(change: FleetChange): void {
-    if (change.kind === 'session' && this.#shapeNow() === this.#shape) {
-      this.#changed.fire(this.#session(change.session.id));
-    } else {
-      this.#changed.fire(undefined);
+    if (!this.#isDrawn) return;
+    if (change.kind === 'session') {
+      // First, and alone: what it is matters at once, where it stands a moment later.
+      if (change.before !== undefined) this.#changed.fire(this.#session(change.session.id));
+      if (this.#shapeNow() === this.#shape) return;
     }
+    this.#changed.fire(undefined);
+  }
+
+  #top(): FleetNode[] {
+    this.#shape = this.#shapeNow();
+    this.#isDrawn = true;
+    // The items of the rows are taken in this turn.
+    setImmediate(() => performance.mark('fairlead.rows'));
+    return this.#roots();
   }
 
   #roots(): FleetNode[] {

@@ -30,7 +30,7 @@ export class FleetPanel implements vscode.Disposable {
       fleet.onDidChange(() => this.#draw()),
       connection.onDidChangeState(() => this.#draw()),
       repositories.onDidChange(() => {
-        this.#tree.refresh();
+        this.#tree.refreshIfMoved();
         this.#draw();
       }),
       this.#view.onDidChangeVisibility(() => this.#draw()),

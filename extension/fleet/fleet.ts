@@ -21,6 +21,7 @@ export class Fleet implements vscode.Disposable {
   #ordered: Session[] | undefined;
   #members: Map<string, Session[]> | undefined;
   #loaded = false;
+  readonly #known = Promise.withResolvers<void>();
 
   /** `failed` hears of a fleet that could not be read when the connection came. */
   constructor(connection: Connection, failed: (error: unknown) => void) {
@@ -28,7 +29,16 @@ export class Fleet implements vscode.Disposable {
     this.#disposables = [
       this.#changed,
       connection.onDidChangeState(({ kind }) => {
-        if (kind === 'ready') void this.load().catch((error: unknown) => failed(error));
+        if (kind === 'ready') {
+          void this.load().catch((error: unknown) => {
+            this.#known.resolve();
+            failed(error);
+          });
+        }
+        if (kind === 'failed') this.#known.resolve();
+      }),
+      connection.onDidGlimpse((sessions) => {
+        if (!this.#loaded) this.#takeAll(sessions);
       }),
       connection.on('SessionChanged', (session) => this.#take(session)),
     ];
@@ -37,6 +47,11 @@ export class Fleet implements vscode.Disposable {
   /** Whether the sidecar has told once what there is. */
   get isLoaded(): boolean {
     return this.#loaded;
+  }
+
+  /** Resolves when it is known for the first time what there is, or that it cannot be known. */
+  get whenKnown(): Promise<void> {
+    return this.#known.promise;
   }
 
   get(id: string): Session | undefined {
@@ -71,10 +86,19 @@ export class Fleet implements vscode.Disposable {
     // Followed first: what changes while the list travels comes after it.
     const following = this.#connection.request('FollowEvents', { after: Number.MAX_SAFE_INTEGER });
     const [sessions] = await Promise.all([this.#connection.request('ListSessions', {}), following]);
-    this.#sessions.clear();
-    for (const session of sessions) this.#sessions.set(session.id, session);
-    this.#loaded = true;
-    this.#fire({ kind: 'all' });
+    this.#takeAll(sessions);
+  }
+
+  #takeAll(sessions: readonly Session[]): void {
+    // What was seen at a first look is not drawn twice.
+    const isNews = !this.#loaded || JSON.stringify([...this.#sessions.values()]) !== JSON.stringify(sessions);
+    if (isNews) {
+      this.#sessions.clear();
+      for (const session of sessions) this.#sessions.set(session.id, session);
+      this.#loaded = true;
+      this.#fire({ kind: 'all' });
+    }
+    this.#known.resolve();
   }
 
   #take(session: Session): void {

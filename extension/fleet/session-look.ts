@@ -31,9 +31,9 @@ export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
   return undefined;
 }
 
-/** What follows the title in the tree: what is asked, or branch, age and cost. */
+/** What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title does. */
 export function descriptionOf(session: Session, now: number): string {
-  const parts = [session.branch, age(session.since, now), costOf(session)];
+  const parts = [age(session.since, now), costOf(session), session.branch];
   if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
   return parts.filter((part) => part !== '').join(' · ');
 }

@@ -206,7 +206,12 @@ function sidecarProcess(paths: Paths, request: ConnectionRequest): DaemonProcess
       return {
         file: node.file,
         args: [join(bundle, 'sidecar.js'), '--home', paths.home],
-        env: { ...sidecarEnvironment(request.environment), ...node.env },
+        env: {
+          ...sidecarEnvironment(request.environment),
+          ...node.env,
+          // The second start of a bundle, and the ptyhost's, find it compiled.
+          NODE_COMPILE_CACHE: join(bundle, 'compiled'),
+        },
       };
     },
   };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LIST_PRICES } from './list-prices.ts';
 import type { NanoDollars } from './money.ts';
-import { type PriceEntry, PriceTable, type TokenPrices } from './price-table.ts';
+import type { PriceEntry, PriceTable, TokenPrices } from './price-table.ts';
 
 /** What was used of a model in one request. Counts of tokens are whole and not negative. */
 export interface Usage {
@@ -71,8 +71,7 @@ export class Prices {
 
 /** What ships with Fairlead, with the person's own prices in place of those of the same models. */
 export function pricesWith(override: PriceTable = { models: {} }): Prices {
-  const shipped = PriceTable.parse(LIST_PRICES);
-  const models = new Map(Object.entries(shipped.models).map(([id, entries]) => [modelKey(id), entries]));
+  const models = new Map(Object.entries(LIST_PRICES.models).map(([id, entries]) => [modelKey(id), entries]));
   for (const [id, entries] of Object.entries(override.models)) models.set(modelKey(id), entries);
   return new Prices({ models: Object.fromEntries(models) });
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BUILD } from '../platform/build.ts';
@@ -52,6 +53,8 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => {});
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => void sidecar.end());
   await sidecar.serve();
+  // Otherwise kept at an orderly end only.
+  flushCompileCache();
   log.info('sidecar serves', { pid: process.pid, ...BUILD, node: process.version });
 }
 

@@ -1,0 +1,7 @@
+// Measures, against peers: npm run bench -- [activate] [tree] [--json]. Does its own set-up; with --json standard
+// output has figures only.
+import { install, run } from './setup.mjs';
+
+install();
+run('node', ['test/bench/setup.ts'], {}, ['inherit', process.stderr, 'inherit']);
+run('node', ['test/bench/main.ts', ...process.argv.slice(2)]);
