@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/{unit,integration,faults,e2e}/**/*.test.ts'],
+    include: ['test/{unit,integration,faults}/**/*.test.ts'],
     // Real processes on a small machine: two workers keep the timings of PTYs and agents honest.
     maxWorkers: 2,
     testTimeout: 30_000,

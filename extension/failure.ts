@@ -35,3 +35,10 @@ export function isCancelled(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return failureOf(error).code === 'cancelled' || name === 'Canceled' || name === 'CancellationError';
 }
+
+/** Paths that a failure names, for what has to be done about it. */
+export function pathsOf({ data }: Failure): string[] {
+  const paths = typeof data === 'object' && data !== null ? Reflect.get(data, 'paths') : undefined;
+  const listed: unknown = Array.isArray(data) ? data : paths;
+  return Array.isArray(listed) ? listed.filter((each) => typeof each === 'string') : [];
+}

@@ -10,8 +10,13 @@ import { RendererAcks } from './renderer-acks.ts';
 const WINDOW = 512 * 1024;
 /** Output is gathered so long before it is written, in milliseconds: fewer and larger writes draw faster. */
 const GATHER_MS = 3;
-/** Waits before a lost stream is opened again, in milliseconds; then the person is asked to. */
-const AGAIN_MS = [100, 500, 2_000];
+/** Codes of a terminal that is no more: the process that held it has ended. */
+const GONE: readonly string[] = ['ptyhost.lost', 'terminal.gone', 'terminal.ticket-refused'];
+
+const AGAIN: Record<Pane, string> = {
+  agent: 'Press Enter to start the agent again with its conversation.',
+  shell: 'Press Enter for another shell.',
+};
 
 const RESET = '\u001bc\u001b[3J';
 
@@ -38,7 +43,6 @@ export class SessionPty implements vscode.Pseudoterminal {
   #gathered = '';
   #gatheredTo = 0;
   #timer: NodeJS.Timeout | undefined;
-  #losses = 0;
   /** The program has ended, or could not be reached: a key begins again. */
   #waitsForKey = false;
   #isOver = false;
@@ -75,6 +79,11 @@ export class SessionPty implements vscode.Pseudoterminal {
     this.#attachment?.detach();
   }
 
+  /** Shows the program again that was started by somebody else after this one's had ended. */
+  rejoin(): void {
+    if (this.#waitsForKey) void this.#attach();
+  }
+
   rename(name: string): void {
     this.#renamed.fire(name);
   }
@@ -93,7 +102,7 @@ export class SessionPty implements vscode.Pseudoterminal {
       if (this.#isOver) return attachment.detach();
       this.#follow(attachment);
     } catch (error) {
-      this.#say(failureOf(error).message, failureOf(error).hint ?? '');
+      this.#sayFailure(error);
     } finally {
       this.#isOpening = false;
     }
@@ -105,7 +114,6 @@ export class SessionPty implements vscode.Pseudoterminal {
     this.#decoder = new StringDecoder('utf8');
     attachment.on('snapshot', ({ bytes, position, cols, rows }) => {
       this.#flush();
-      this.#losses = 0;
       this.#written.fire(this.#acks.snapshot(RESET + bytes.toString('utf8'), position));
       const size = this.#size;
       // The window was resized while the stream was opened.
@@ -119,16 +127,13 @@ export class SessionPty implements vscode.Pseudoterminal {
       if (this.#pane === 'shell') return this.#closed.fire(exitCode ?? 1);
       this.#say(
         signal === null ? `The agent has ended (exit ${exitCode}).` : `The agent was ended (${signal}).`,
-        'Press Enter to start it again with its conversation.',
+        AGAIN.agent,
       );
     });
     attachment.on('lost', (reason) => {
       this.#flush();
       this.#attachment = undefined;
-      const wait = AGAIN_MS[this.#losses];
-      this.#losses += 1;
-      if (wait === undefined) this.#say(reason.message, 'Press Enter to try again.');
-      else this.#timer = setTimeout(() => void this.#attach(), wait);
+      this.#sayFailure(reason);
     });
   }
 
@@ -145,6 +150,16 @@ export class SessionPty implements vscode.Pseudoterminal {
     const text = this.#gathered;
     this.#gathered = '';
     this.#written.fire(this.#acks.output(text, this.#gatheredTo));
+  }
+
+  /** Nothing is started by itself: that a turn was cut off is for the person to see. */
+  #sayFailure(error: unknown): void {
+    const { code, message, hint } = failureOf(error);
+    if (GONE.includes(code)) {
+      this.#say('This terminal was lost: the process that held it has ended.', AGAIN[this.#pane]);
+    } else {
+      this.#say(message, `${hint === undefined ? '' : `${hint} `}Press Enter to try again.`);
+    }
   }
 
   #note(text: string): void {

@@ -14,6 +14,8 @@ interface Opened {
 
 /** Where the terminals that are open in this workspace are kept, so that a reload has them again. */
 const KEPT = 'terminals';
+/** Which of them is in front. */
+const FRONT = 'terminals.front';
 
 /** The terminals of sessions in this window: one for each pane of a session, opened again after a reload. */
 export class SessionTerminals implements vscode.Disposable {
@@ -30,13 +32,17 @@ export class SessionTerminals implements vscode.Disposable {
     this.#state = state;
     this.#disposables = [
       vscode.window.onDidCloseTerminal((terminal) => this.#onClose(terminal)),
-      vscode.window.onDidChangeActiveTerminal(() => this.#markSeen()),
+      vscode.window.onDidChangeActiveTerminal(() => {
+        this.#markSeen();
+        this.#keepFront();
+      }),
       vscode.window.onDidChangeWindowState(() => this.#markSeen()),
       fleet.onDidChange((change) => {
         if (change.kind === 'all') return this.#restore();
         const { session, before } = change;
         if (before?.title !== session.title) this.#rename(session);
         if (session.unread) this.#markSeen();
+        if (session.facts.life === 'active' && before?.facts.life !== 'active') this.#rejoin(session);
         return undefined;
       }),
     ];
@@ -88,14 +94,18 @@ export class SessionTerminals implements vscode.Disposable {
   #restore(): void {
     if (this.#restored || !this.#fleet.isLoaded) return;
     this.#restored = true;
+    const front = this.#state.get<string>(FRONT);
     for (const key of this.#state.get<string[]>(KEPT, [])) {
       const [id = '', pane] = key.split(':');
       const session = this.#fleet.get(id);
-      // A terminal that is drawn again must not start what sleeps.
+      // A terminal that is drawn again must not start what sleeps or was lost.
       if (session === undefined || session.facts.life !== 'active') continue;
+      if (session.reason?.kind === 'terminal-lost') continue;
       if (pane !== 'agent' && pane !== 'shell') continue;
+      // Shown, or it would be drawn in a size that nobody sees.
       if (!this.#opened.has(key)) this.#open(session, pane).terminal.show(true);
     }
+    if (front !== undefined) this.#opened.get(front)?.terminal.show(true);
     this.#keep();
   }
 
@@ -103,6 +113,11 @@ export class SessionTerminals implements vscode.Disposable {
     for (const { session: id, pane, pty } of this.#opened.values()) {
       if (id === session.id) pty.rename(nameOf(session, pane));
     }
+  }
+
+  /** A prompt has woken the agent: its terminal is that of the one that ended before. */
+  #rejoin(session: Session): void {
+    this.#opened.get(keyOf(session.id, 'agent'))?.pty.rejoin();
   }
 
   #markSeen(): void {
@@ -123,6 +138,12 @@ export class SessionTerminals implements vscode.Disposable {
 
   #keep(): void {
     void this.#state.update(KEPT, [...this.#opened.keys()]);
+  }
+
+  #keepFront(): void {
+    const active = vscode.window.activeTerminal;
+    const front = [...this.#opened].find(([, { terminal }]) => terminal === active);
+    if (front !== undefined) void this.#state.update(FRONT, front[0]);
   }
 
   dispose(): void {

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const SERVER = join(ROOT, 'test/e2e/code-server/node_modules/code-server/lib/vscode/out/server-main.js');
+/** Of the installed server; absent until it is installed. */
+export const SERVER = join(
+  ROOT,
+  'test/e2e/code-server/node_modules/code-server/lib/vscode/out/server-main.js',
+);
 
 /** What makes a workbench quiet: no welcome, no telemetry, no other extension's news. */
 const QUIET = {

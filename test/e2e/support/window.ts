@@ -16,9 +16,11 @@ export function vsix(): string {
   return file;
 }
 
+export type DeskOptions = WorldOptions & Omit<CodeServerOptions, 'environment'>;
+
 /**
  * A person with an editor: a {@link World}, a VS Code server with the packaged extension, and its windows. Disposing
- * ends everything and fails when a window's console showed an error.
+ * ends everything, and fails when a window that is open by then showed an error in its console.
  */
 export class Desk implements AsyncDisposable {
   readonly world: World;
@@ -30,7 +32,7 @@ export class Desk implements AsyncDisposable {
     this.server = server;
   }
 
-  static async open(options: WorldOptions & Omit<CodeServerOptions, 'environment'> = {}): Promise<Desk> {
+  static async open(options: DeskOptions = {}): Promise<Desk> {
     const { settings, trust, smokeTestDriver, ...rest } = options;
     const world = await World.open(rest);
     const { environment } = world.fairlead;
@@ -62,13 +64,9 @@ export class Desk implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const errors = this.#windows.flatMap((window) => window.errors);
-    try {
-      for (const window of this.#windows) await window[Symbol.asyncDispose]();
-      await this.server[Symbol.asyncDispose]();
-    } finally {
-      await this.world[Symbol.asyncDispose]();
-    }
-    if (errors.length > 0) throw new Error(`The console of a window showed:\n${errors.join('\n')}`);
+    await using stack = new AsyncDisposableStack();
+    stack.use(this.world);
+    stack.use(this.server);
+    for (const window of this.#windows) stack.use(window);
   }
 }

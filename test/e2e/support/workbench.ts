@@ -5,7 +5,7 @@ const PATIENCE = 30_000;
 
 /** Complaints of the workbench itself in a browser, which no extension can help. */
 const NOT_OURS =
-  /favicon|service-worker|net::ERR_|Failed to load resource|ResizeObserver|marketplace|vsda|gallery|WebGL|sandbox|An iframe which has both|punycode|navigator is now a global|serviceWorker|bad HTTP response code|authentication provider/i;
+  /favicon|service-worker|net::ERR_|Failed to load resource|ResizeObserver|marketplace|vsda|gallery|WebGL|sandbox|An iframe which has both|punycode|navigator is now a global|serviceWorker|bad HTTP response code|authentication provider|\[lifecycle\]|Canceled: Canceled/i;
 
 let browser: Promise<Browser> | undefined;
 
@@ -30,7 +30,7 @@ export async function closeBrowser(): Promise<void> {
   browser = undefined;
 }
 
-/** A window of VS Code, as a person sees and uses it. */
+/** A window of VS Code, as a person sees and uses it. Disposing fails when its console showed an error. */
 export class Workbench implements AsyncDisposable {
   readonly page: Page;
   /** Errors of the console that are nobody else's. */
@@ -56,8 +56,38 @@ export class Workbench implements AsyncDisposable {
     return workbench;
   }
 
+  /** Waits until the extension is there. */
   async ready(): Promise<void> {
-    await this.page.locator('.statusbar-item[id^="fairlead.fairlead"]').waitFor();
+    await this.status.waitFor();
+  }
+
+  /** Of Fairlead, in the status bar. */
+  get status(): Locator {
+    return this.page.locator('.statusbar-item[id^="fairlead.fairlead"]');
+  }
+
+  /** How many need the person, as the icon of the view shows it: '' for none. */
+  async badge(): Promise<string> {
+    const badge = this.activity.locator('.badge-content');
+    return (await badge.isVisible()) ? ((await badge.textContent()) ?? '') : '';
+  }
+
+  get activity(): Locator {
+    return this.page.locator('.activitybar').getByRole('tab', { name: /^Fairlead/ });
+  }
+
+  /** As the browser's own reload does it: the window hears of it too late to keep anything. */
+  async reloadPage(): Promise<void> {
+    await this.page.reload();
+    await this.ready();
+  }
+
+  /** As the command does it. */
+  async reloadWindow(): Promise<void> {
+    const reloaded = this.page.waitForEvent('domcontentloaded');
+    await this.command('Developer: Reload Window');
+    await reloaded;
+    await this.ready();
   }
 
   /** Runs a command by its name in the palette. */
@@ -94,10 +124,7 @@ export class Workbench implements AsyncDisposable {
   async openFleet(): Promise<void> {
     const fleet = this.page.locator('.sidebar .composite.title', { hasText: /Fairlead/i });
     if (!(await fleet.isVisible())) {
-      await this.page
-        .locator('.activitybar')
-        .getByRole('tab', { name: /^Fairlead/ })
-        .click();
+      await this.activity.click();
     }
     await fleet.waitFor();
   }
@@ -107,8 +134,118 @@ export class Workbench implements AsyncDisposable {
     return this.page.locator('.customview-tree .monaco-list-row', { hasText: text });
   }
 
-  async rows(): Promise<string[]> {
-    return this.page.locator('.customview-tree .monaco-list-row').allInnerTexts();
+  /** Chooses from the context menu of a row. */
+  async choose(row: Locator, item: string): Promise<void> {
+    await row.click({ button: 'right' });
+    // A click right after the opening would be taken for the end of the one that opened it.
+    await this.page.locator('.monaco-menu .action-menu-item', { hasText: item }).hover();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Presses a button of a row, which is there while the mouse is. */
+  async act(row: Locator, name: string): Promise<void> {
+    await row.hover();
+    await row.locator(`.actions .action-label[aria-label^="${name}"]`).click();
+  }
+
+  /** How many frames the window draws until `during` is over, and the longest time between two, in milliseconds. */
+  async framesDuring(during: () => Promise<void>): Promise<{ count: number; longest: number }> {
+    await this.page.evaluate(`{
+      const frames = { count: 0, longest: 0, last: performance.now(), on: true };
+      globalThis.fairleadFrames = frames;
+      const frame = (now) => {
+        frames.count += 1;
+        frames.longest = Math.max(frames.longest, now - frames.last);
+        frames.last = now;
+        if (frames.on) requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    }`);
+    await during();
+    return this.page.evaluate('globalThis.fairleadFrames.on = false, globalThis.fairleadFrames');
+  }
+
+  /** What a screen reader says of each row of the fleet, in their order. */
+  async rowLabels(): Promise<string[]> {
+    const rows = await this.page.locator('.customview-tree .monaco-list-row').all();
+    const labels = await Promise.all(
+      rows.map(async (row) => ({
+        at: Number(await row.getAttribute('data-index')),
+        label: (await row.getAttribute('aria-label')) ?? '',
+      })),
+    );
+    return labels.sort((a, b) => a.at - b.at).map(({ label }) => label);
+  }
+
+  /** Chooses a colour theme; `drawn` is the class by which the workbench says that it is drawn in it. */
+  async colourTheme(theme: string, drawn: string): Promise<void> {
+    await this.command('Preferences: Color Theme');
+    await this.question.locator('input.input').fill(theme);
+    await this.question.locator('.monaco-list-row.focused', { hasText: theme }).waitFor();
+    await this.page.keyboard.press('Enter');
+    await this.page.locator(`.monaco-workbench.${drawn}`).waitFor();
+    await this.question.waitFor({ state: 'hidden' });
+  }
+
+  /** Drags the border of the sidebar until that is about so wide, in pixels. */
+  async widenSidebar(width: number): Promise<void> {
+    const box = await this.page.locator('.part.sidebar').boundingBox();
+    if (box === null) throw new Error('there is no sidebar');
+    const { mouse } = this.page;
+    const y = box.y + box.height / 2 + 120;
+    await mouse.move(box.x + box.width + 1, y);
+    await mouse.down();
+    await mouse.move(box.x + width + 1, y, { steps: 5 });
+    await mouse.up();
+    await mouse.move(box.x + width + 300, 20);
+  }
+
+  /**
+   * How much each text of a row, and the item in the status bar, stands out from what is behind it: 1 to 21, as WCAG
+   * 2.2 defines it.
+   */
+  async contrasts(): Promise<{ text: string; contrast: number }[]> {
+    return this.page.evaluate(`(() => {
+      const channels = (color) => {
+        const [r = 0, g = 0, b = 0, a = 1] = (color.match(/[\\d.]+/g) ?? []).map(Number);
+        return color.startsWith('color(srgb') ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+      };
+      const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+      const luminance = (color) => {
+        const [r, g, b] = color.map((each) => {
+          const part = each / 255;
+          return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const behind = (element) => {
+        const layers = [];
+        for (let each = element; each !== null; each = each.parentElement) {
+          layers.push(channels(getComputedStyle(each).backgroundColor));
+        }
+        return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255, 1]);
+      };
+      const texts = document.querySelectorAll(
+        '.customview-tree .label-name, .customview-tree .label-description, [id^="fairlead.fairlead"] a',
+      );
+      return [...texts].filter((each) => each.textContent.trim() !== '').map((each) => {
+        const ground = behind(each);
+        const style = getComputedStyle(each);
+        const [r, g, b, a] = channels(style.color);
+        let opacity = a;
+        for (let up = each; up !== null; up = up.parentElement) opacity *= Number(getComputedStyle(up).opacity);
+        const [light, dark] = [luminance(over([r, g, b, opacity], ground)), luminance(ground)].sort((x, y) => y - x);
+        return {
+          text: each.textContent.trim(),
+          contrast: Math.round(((light + 0.05) / (dark + 0.05)) * 10) / 10,
+        };
+      });
+    })()`);
+  }
+
+  /** What the view says while it has no row. */
+  get welcome(): Locator {
+    return this.page.locator('.welcome-view-content:visible');
   }
 
   notification(text: string | RegExp): Locator {
@@ -149,12 +286,32 @@ export class Workbench implements AsyncDisposable {
     await this.page.keyboard.type(keys);
   }
 
+  /** Rows of the active terminal. */
+  async terminalRows(): Promise<number> {
+    return this.page.locator('.terminal-wrapper.active .xterm-rows > div').count();
+  }
+
+  /** Names of the terminals in the panel, in their order; one alone stands in the title. */
+  async terminals(): Promise<string[]> {
+    const list = this.page.locator('.terminal-tabs-entry');
+    const names = (await list.count()) > 0 ? list : this.page.locator('.single-terminal-tab');
+    // The list keeps rows that it does not show.
+    return (await names.allInnerTexts()).map((name) => name.trim()).filter((name) => name !== '');
+  }
+
   tab(text: string | RegExp): Locator {
     return this.page.locator('.tabs-container .tab', { hasText: text });
   }
 
+  /** Takes the complaints so far for those of a workbench whose server was taken away. */
+  forgive(): void {
+    this.errors.length = 0;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.page.context().close();
+    const errors = this.errors.splice(0);
+    if (errors.length > 0) throw new Error(`The console of a window showed:\n${errors.join('\n')}`);
   }
 
   #heard(message: ConsoleMessage): void {

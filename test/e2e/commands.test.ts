@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
+import type { Session, Turn } from '../../sidecar/protocol/session.ts';
+import { prompt } from '../support/model/story.ts';
+import { atDesk } from './support/at-desk.ts';
+import type { Desk } from './support/window.ts';
+
+const it = atDesk();
+
+describe('New Session', () => {
+  it('starts from another base, in another mode, several times, with what is not committed', async ({
+    desk,
+    window,
+  }) => {
+    const { world } = desk;
+    const { repository } = world;
+    repository.git('branch', 'release');
+    repository.write({ 'draft.md': 'A draft.\n' });
+    world.model.when(prompt('Finish the draft')).says('Finished.');
+    await window.openFleet();
+    await window.command('Fairlead: New Session');
+    await window.answer('Finish the draft');
+    await window.pick('Base');
+    await window.pick('release');
+    await window.pick(/Permission mode/);
+    await window.pick('acceptEdits');
+    await window.pick('Attempts');
+    await window.pick('2');
+    await window.pick(/Uncommitted changes.*stay behind/);
+    await window.question.getByText('copied into the worktree').waitFor();
+    await window.pick('Start');
+    await expect.poll(() => window.row('Finish the draft').count()).toBe(2);
+    const made = (await world.json<Session[]>('ls')).filter(({ title }) => title === 'Finish the draft');
+    expect(made.map(({ base, mode, family }) => [base, mode, family])).toEqual([
+      ['release', 'acceptEdits', made[0]?.family],
+      ['release', 'acceptEdits', made[0]?.family],
+    ]);
+    for (const { worktree } of made) expect(repository.at(worktree).read('draft.md')).toBe('A draft.\n');
+    await Promise.all(made.map(({ id }) => world.finished(id)));
+    repository.write({ 'draft.md': null });
+  });
+
+  it('takes a long prompt from an editor', async ({ desk, window }) => {
+    const { world } = desk;
+    world.model.when(prompt('And a second line')).says('Read in full.');
+    await window.command('Fairlead: New Session');
+    await window.question.getByRole('button', { name: /Write a long prompt in an editor/ }).click();
+    await window.tab('Prompt.md').waitFor();
+    await window.page.locator('.editor-instance .monaco-editor').first().click();
+    await window.page.keyboard.type('A first line\nAnd a second line');
+    await window.page.getByRole('button', { name: 'Start Session with This Prompt' }).click();
+    await window.pick('Start');
+    await window.openFleet();
+    await window.row('A first line').waitFor();
+    await expect.poll(() => window.tab('Prompt.md').count()).toBe(0);
+    const session = await named(desk, 'A first line');
+    await world.finished(session.id);
+    const [turn] = await world.json<Turn[]>('log', session.id);
+    expect(turn?.prompt).toBe('A first line\nAnd a second line');
+  });
+});
+
+describe('commands of a session', () => {
+  it('prompt, interrupt, rename, stop and archive it', async ({ desk, window }) => {
+    const { world } = desk;
+    world.model
+      .when(prompt('Take notes'))
+      .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/notes.txt`, content: 'Noted.\n' }))
+      .thenSays('Noted.');
+    world.model.when(prompt('Think for long')).says('Let me see.').hangs();
+    const { id, worktree } = await world.start('Take notes', '--mode', 'acceptEdits');
+    await world.finished(id);
+    await window.openFleet();
+    const row = window.row('Take notes');
+    await window.choose(row, 'Send Prompt');
+    await window.answer('Think for long');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/Take notes, working/);
+    await window.choose(row, 'Interrupt');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished \(interrupted\)/);
+
+    await window.choose(row, 'Show Conversation');
+    await window.tab(/Take notes\.md/).waitFor();
+    const said = window.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+    await said.getByText('Think for long').first().waitFor();
+    await said.getByText('Noted.').first().waitFor();
+
+    await window.choose(row, 'Rename');
+    await window.answer('Taken notes');
+    const renamed = window.row('Taken notes');
+    await renamed.waitFor();
+
+    await window.choose(renamed, 'Stop');
+    await expect.poll(() => renamed.getAttribute('aria-label')).toMatch(/sleeping|finished/);
+    await world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
+
+    await window.choose(renamed, 'Archive');
+    const refused = window.notification('has unsaved work');
+    await refused.waitFor();
+    expect(await refused.innerText()).toContain('notes.txt');
+    expect(await refused.innerText()).toContain('Commit (and push) it');
+    expect(existsSync(join(worktree, 'notes.txt'))).toBe(true);
+    world.repository.at(worktree).commit({}, 'Notes');
+    await window.choose(renamed, 'Archive');
+    await window.notification('is archived').waitFor();
+    await expect.poll(() => renamed.count()).toBe(0);
+    expect(existsSync(worktree)).toBe(false);
+  });
+
+  it('take it out of the queue', async ({ desk, window }) => {
+    const { world } = desk;
+    const session = await writes(desk, 'Wait in line', 'line.txt', 'In line.\n');
+    await world.json('land', session.id, '--to', 'local', '--yes', '--check', 'sleep 1000', '--no-wait');
+    await window.openFleet();
+    const row = window.row('Wait in line');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/landing|queued/);
+    await window.choose(row, 'Remove from Queue');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished/);
+    expect(world.repository.show('main', 'line.txt')).toBeUndefined();
+  });
+});
+
+describe('commands of the window', () => {
+  it('look after the sidecar, and restart it under its agents', async ({ desk, window }) => {
+    const { world } = desk;
+    world.model.when(prompt('Stay awake')).says('Awake.');
+    const { id } = await world.start('Stay awake');
+    await world.finished(id);
+    await window.command('Fairlead: Doctor');
+    await window.question.getByText('Fairlead Doctor').waitFor();
+    await window.question
+      .locator('.monaco-list-row', { hasText: /^.*git/ })
+      .first()
+      .waitFor();
+    await window.page.keyboard.press('Escape');
+    const before = await world.json<SidecarStatus>('status');
+    await window.command('Fairlead: Restart Sidecar');
+    await expect
+      .poll(async () => (await world.json<SidecarStatus>('up').catch(() => undefined)) !== undefined)
+      .toBe(true);
+    await expect
+      .poll(async () => (await world.json<SidecarStatus>('status')).sidecar.pid)
+      .not.toBe(before.sidecar.pid);
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/sessions/);
+    expect((await world.json<SidecarStatus>('status')).terminals).toEqual(before.terminals);
+  });
+});
+
+describe('Land', () => {
+  it('asks where to once, pushes to the remote, and shows a conflict with its paths', async ({
+    desk,
+    window,
+  }) => {
+    const { world } = desk;
+    const remote = world.repository.withRemote();
+    const first = await writes(desk, 'Say forty-two', 'src/app.js', 'export const answer = 42;\n');
+    const second = await writes(desk, 'Say forty-three', 'src/app.js', 'export const answer = 43;\n');
+    await window.openFleet();
+    await window.act(window.row('Say forty-two'), 'Land');
+    await window.question.getByText('Where does main land?').waitFor();
+    await window.pick('Push to origin/main');
+    await window.press(window.dialog, 'Commit and Land');
+    await window.notification(/"Say forty-two" landed on origin\/main/).waitFor();
+    expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
+    await expect.poll(() => window.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
+
+    await window.act(window.row('Say forty-three'), 'Land');
+    await window.press(window.dialog, 'Commit and Land');
+    const failed = window.notification('"Say forty-three" did not land');
+    await failed.waitFor();
+    expect(await failed.innerText()).toContain('src/app.js');
+    expect(await failed.locator('a.monaco-button').allInnerTexts()).toEqual([
+      'Open Terminal',
+      'Open Changes',
+    ]);
+    await expect
+      .poll(() => window.row('Say forty-three').getAttribute('aria-label'))
+      .toMatch(/needs you|finished/);
+    await window.press(failed, 'Open Changes');
+    await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
+    expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
+    expect(first.base).toBe(second.base);
+  });
+});
+
+/** A session that has written one file and left it uncommitted. */
+async function writes({ world }: Desk, task: string, path: string, content: string): Promise<Session> {
+  world.model
+    .when(prompt(task))
+    .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
+    .thenSays('Written.');
+  const { id } = await world.start(task, '--mode', 'acceptEdits');
+  return world.finished(id);
+}
+
+async function named({ world }: Desk, title: string): Promise<Session> {
+  const found = (await world.json<Session[]>('ls')).find((session) => session.title === title);
+  if (found === undefined) throw new Error(`no session is called ${title}`);
+  return found;
+}

@@ -1,0 +1,179 @@
+import type { Session } from '../../../sidecar/protocol/session.ts';
+import { prompt } from '../../support/model/story.ts';
+import type { TestRepository } from '../../support/repository.ts';
+import type { World } from '../../support/world.ts';
+
+/** Files of the repository in which {@link Harbour} plays. */
+export const HARBOUR = {
+  'README.md': '# Harbour\n\nA small library that counts boats.\n',
+  'src/harbour.js': [
+    'export class Harbour {',
+    '  #boats = new Map();',
+    '',
+    '  enter(name, length) {',
+    '    this.#boats.set(name, length);',
+    '  }',
+    '',
+    '  get count() {',
+    '    return this.#boats.size;',
+    '  }',
+    '}',
+    '',
+  ].join('\n'),
+};
+
+const LONGEST = [
+  '  longest() {',
+  '    let longest;',
+  '    for (const [name, length] of this.#boats) {',
+  '      if (longest === undefined || length > this.#boats.get(longest)) longest = name;',
+  '    }',
+  '    return longest;',
+  '  }',
+  '',
+  '  get count() {',
+].join('\n');
+
+/** A fleet with a session in every state that a person meets often. */
+export class Harbour {
+  readonly #world: World;
+  /** The clone that the person works in. */
+  readonly repository: TestRepository;
+  /** Another repository of theirs, which no window is open on. */
+  readonly other: TestRepository;
+  readonly #gate = Promise.withResolvers<void>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.repository = this.#clone('harbour');
+    this.other = this.#clone('lighthouse');
+  }
+
+  #clone(name: string): TestRepository {
+    const { repository, claude } = this.#world;
+    if (repository.tryGit('remote', 'get-url', 'origin').exitCode !== 0) repository.withRemote();
+    const clone = repository.clone(name);
+    claude.trust(clone.folder);
+    return clone;
+  }
+
+  /** Ends what works for ever. */
+  release(): void {
+    this.#gate.resolve();
+  }
+
+  async start(title: string, ...args: string[]): Promise<Session> {
+    const made = await this.#json<{ session: Session }>(['new', title, ...args]);
+    return made.session;
+  }
+
+  /** Asks for a permission to edit a file. */
+  async asksPermission(title = 'Add longest() to Harbour'): Promise<Session> {
+    this.#world.model
+      .when(prompt(title))
+      .says('I add the method beside the count.')
+      .callsTool('Edit', ({ cwd }) => ({
+        file_path: `${cwd}/src/harbour.js`,
+        old_string: '  get count() {',
+        new_string: LONGEST,
+      }))
+      .usage({ input: 1_200, output: 240, cacheWrite5m: 14_000 })
+      .thenSays('longest() is there.');
+    const { id } = await this.start(title, '--mode', 'manual');
+    return this.#world.fairlead.until(id, ({ reason }) => reason?.input !== undefined, 45_000);
+  }
+
+  async asksQuestion(title = 'Choose a licence'): Promise<Session> {
+    const question = {
+      question: 'Which licence shall it be?',
+      header: 'Licence',
+      options: [
+        { label: 'Apache-2.0', description: 'Permissive, with a patent grant' },
+        { label: 'MIT', description: 'Permissive and short' },
+      ],
+      multiSelect: false,
+    };
+    this.#world.model
+      .when(prompt(title))
+      .callsTool('AskUserQuestion', { questions: [question] })
+      .thenSays('So be it.');
+    const { id } = await this.start(title);
+    return this.#world.fairlead.until(id, ({ reason }) => reason?.options !== undefined, 45_000);
+  }
+
+  /** Works until {@link release}. */
+  async works(title = 'Write the tests of Harbour'): Promise<Session> {
+    this.#world.model
+      .when(prompt(title))
+      .says('I read the class first.')
+      .callsTool('Read', ({ cwd }) => ({ file_path: `${cwd}/src/harbour.js` }))
+      .usage({ input: 900, output: 60, cacheWrite5m: 9_000 })
+      .andThen()
+      .waitsFor(() => this.#gate.promise)
+      .says('The tests are there.');
+    const { id } = await this.start(title);
+    await this.#world.model.waitFor((request) =>
+      (request.conversation?.prompts.at(-1) ?? '').includes(title),
+    );
+    return this.#world.fairlead.until(id, ({ state }) => state === 'working');
+  }
+
+  /** Has written `path` and finished. */
+  async finishes(
+    title = 'Write a usage section',
+    path = 'docs/usage.md',
+    content = '# Usage\n\nMake a `Harbour`.\n',
+  ): Promise<Session> {
+    this.#world.model
+      .when(prompt(title))
+      .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
+      .usage({ input: 1_100, output: 180, cacheWrite5m: 12_000 })
+      .thenSays(`${path} is there.`);
+    const { id } = await this.start(title, '--mode', 'acceptEdits');
+    return this.#world.finished(id);
+  }
+
+  /** Two sessions that try the same. */
+  async attempts(title = 'Make the count faster'): Promise<Session[]> {
+    for (const word of ['first', 'second'])
+      this.#world.model
+        .when(prompt(title))
+        .says(`The ${word} attempt is done.`)
+        .usage({ input: 800, output: 90, cacheWrite5m: 7_000 });
+    const made = await this.#json<{ attempts: Session[] }>(['new', title, '--attempts', '2']);
+    return Promise.all(made.attempts.map(({ id }) => this.#world.finished(id)));
+  }
+
+  async sleeps(title = 'Look into the slow start'): Promise<Session> {
+    this.#world.model.when(prompt(title)).says('It is the cold cache.').usage({ input: 700, output: 40 });
+    const { id } = await this.start(title);
+    await this.#world.finished(id);
+    await this.#json(['stop', id]);
+    return this.#world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
+  }
+
+  async landed(title = 'Start a changelog'): Promise<Session> {
+    const { id } = await this.finishes(title, 'CHANGELOG.md', '# Changelog\n');
+    await this.land(id);
+    return this.#world.fairlead.until(id, ({ state }) => state === 'landed');
+  }
+
+  /** Lands in this clone; with `check` it stays on its way for as long as that runs. */
+  async land(session: string, check?: string): Promise<void> {
+    const wait = check === undefined ? [] : ['--check', check, '--no-wait'];
+    await this.#json(['land', session, '--to', 'local', '--yes', ...wait]);
+  }
+
+  /** A session in the other repository. */
+  async elsewhere(title = 'Repaint the lamp room'): Promise<Session> {
+    this.#world.model.when(prompt(title)).says('Painted.');
+    const { session } = await this.#world.fairlead.json<{ session: Session }>(['new', title], {
+      cwd: this.other.folder,
+    });
+    return this.#world.finished(session.id);
+  }
+
+  #json<T>(args: string[]): Promise<T> {
+    return this.#world.fairlead.json<T>(args, { cwd: this.repository.folder });
+  }
+}
