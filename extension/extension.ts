@@ -14,6 +14,8 @@ export function activate(extension: vscode.ExtensionContext): void {
   performance.mark('fairlead.activate');
   const made = new Context(extension);
   context = made;
+  // First, so that the sidecar is on its way while the parts are made. VS Code shows nothing of what is thrown here.
+  made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
   const present = (error: unknown) => presentFailure(made, error);
   const run = (work: Promise<unknown>) => void work.catch(present);
   extension.subscriptions.push(
@@ -41,8 +43,6 @@ export function activate(extension: vscode.ExtensionContext): void {
     }),
     made,
   );
-  // VS Code shows nothing of what is thrown here.
-  made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
 }
 
 /** The sidecar and every agent go on. */

@@ -1,5 +1,5 @@
 // Packages the extension as a VSIX, for this machine or for the targets that are named:
-//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER]
+//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER] [--no-build]
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -28,7 +28,10 @@ const { values } = parseArgs({
     target: { type: 'string', multiple: true },
     all: { type: 'boolean', default: false },
     out: { type: 'string', default: join(root, 'dist', 'vsix') },
+    /** Without it the bundles are packaged that are there. */
+    build: { type: 'boolean', default: true },
   },
+  allowNegative: true,
 });
 const here = `${process.platform}-${process.arch}`;
 const targets = values.all ? TARGETS : (values.target ?? [here]);
@@ -37,7 +40,7 @@ if (unknown.length > 0) {
   console.error(`There is no target ${unknown.join(', ')}; there are ${TARGETS.join(', ')}.`);
   process.exit(2);
 }
-execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
+if (values.build) execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
 mkdirSync(values.out, { recursive: true });
 for (const target of targets) packageFor(target);
 
@@ -94,7 +97,13 @@ function stageBundles(stage, target) {
   const from = join(root, 'dist');
   const to = join(stage, 'dist');
   mkdirSync(to);
-  for (const file of [...BUNDLES, 'package.json']) cpSync(join(from, file), join(to, file));
+  cpSync(join(from, 'package.json'), join(to, 'package.json'));
+  for (const file of BUNDLES) {
+    const { mode } = statSync(join(from, file));
+    // The source maps stay here, so nothing is to look for them there.
+    const text = readFileSync(join(from, file), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');
+    writeFileSync(join(to, file), text, { mode });
+  }
   for (const file of readdirSync(from)) {
     if (file.endsWith('.LEGAL.txt')) cpSync(join(from, file), join(to, file));
   }

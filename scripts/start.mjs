@@ -1,19 +1,22 @@
-// Sets up, builds and plays the main job on a demo repository. Arguments go to the demo: npm start -- --real
+// Sets up, packages the extension and plays the main job on a demo repository, in a window of VS Code; with --once in
+// the terminal alone. Arguments go to the demo: npm start -- --real
 import { parseArgs } from 'node:util';
 import { install, run } from './setup.mjs';
 
+let once = false;
 try {
-  parseArgs({ options: { real: { type: 'boolean' }, keep: { type: 'boolean' } } });
+  const options = { once: { type: 'boolean' }, real: { type: 'boolean' }, keep: { type: 'boolean' } };
+  once = parseArgs({ options }).values.once ?? false;
 } catch (error) {
   console.error(`${error.message.split('. ')[0]}.`);
   console.error(
-    'Usage: npm start -- [--real] [--keep]   (--real: with your own claude; --keep: leave its folder)',
+    'Usage: npm start -- [--once] [--real] [--keep]   (--once: no window, ends by itself; --real: with your own claude; --keep: leave its folder)',
   );
   process.exit(2);
 }
 
 install();
-run('node', ['scripts/build.mjs']);
+run('node', [once ? 'scripts/build.mjs' : 'scripts/package.mjs']);
 run('node', ['scripts/demo/main.ts', ...process.argv.slice(2)], {
   FAIRLEAD_DEMO_NODE: process.versions.node,
 });

@@ -85,7 +85,10 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   #onChange(change: FleetChange): void {
-    if (!this.#isDrawn) return;
+    if (!this.#isDrawn) {
+      if (change.kind === 'all') performance.mark('fairlead.filled');
+      return;
+    }
     if (change.kind === 'session') {
       // First, and alone: what it is matters at once, where it stands a moment later.
       if (change.before !== undefined) this.#changed.fire(this.#session(change.session.id));
@@ -98,7 +101,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#shape = this.#shapeNow();
     this.#isDrawn = true;
     // The items of the rows are taken in this turn.
-    setImmediate(() => performance.mark('fairlead.rows'));
+    setImmediate(() => performance.mark('fairlead.shown'));
     return this.#roots();
   }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,16 +9,22 @@ import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prepareClaude } from '../../test/support/claude.ts';
 import { ScriptedModel } from '../../test/support/model/scripted-model.ts';
+import { type Editor, openEditor } from './editor.ts';
 import { makeDemoRepository } from './repository.ts';
 import tell from './stories.ts';
 import { TASKS } from './tasks.ts';
 
 /**
  * The main job, live: three sessions start from prompts, one asks a permission and is answered, all land on `main`
- * one after the other, and their cost is shown. Everything is real but the model's answers; with `--real` those too.
+ * one after the other, and their cost is shown; in a window of VS Code beside it, which stays until Ctrl-C, or with
+ * `--once` in the terminal alone. Everything is real but the model's answers; with `--real` those too.
  */
 const { values } = parseArgs({
-  options: { real: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  options: {
+    real: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    once: { type: 'boolean', default: false },
+  },
 });
 
 const FAIRLEAD = join(import.meta.dirname, '../../dist/fairlead.js');
@@ -29,27 +35,36 @@ mkdirSync(repository);
 /** How long one step of the demo may take, in milliseconds; a real model takes its time. */
 const STEP_MS = values.real ? 600_000 : 90_000;
 
+/** How long the demo waits for somebody to open its window, in milliseconds. */
+const WINDOW_MS = 120_000;
+
 const model = values.real ? undefined : await ScriptedModel.start();
 const environment = demoEnvironment();
 let failed = false;
+let played = false;
+let editor: Editor | undefined;
 /** Ctrl-C, a closed window or a reader that has seen enough end the demo in order: no agent is left to go on. */
 const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort());
 process.stdout.on('error', () => stopped.abort());
 try {
-  await Promise.race([play(), interrupted()]);
+  await Promise.race([demonstrate(), interrupted()]);
 } catch (error) {
   failed = true;
-  console.error(
-    styleText('red', `\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`),
-  );
+  // Ctrl-C is how a window is left that has shown everything.
+  if (!(played && stopped.signal.aborted)) {
+    console.error(
+      styleText('red', `\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  }
 } finally {
+  await editor?.close().catch(() => {});
   await run(process.execPath, [FAIRLEAD, 'down', '--all'], 'kept', null).catch(() => {});
   await model?.stop();
   if ((!failed || stopped.signal.aborted) && !values.keep)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
-if (stopped.signal.aborted) process.exit(130);
+if (stopped.signal.aborted) process.exit(played ? 0 : 130);
 if (failed) {
   console.error(
     `What it left is in ${folder}; the log: FAIRLEAD_HOME=${environment.FAIRLEAD_HOME} fairlead logs`,
@@ -86,11 +101,47 @@ function demoEnvironment(): Record<string, string> {
   return { ...claude.env, ...home };
 }
 
-async function play(): Promise<void> {
+async function demonstrate(): Promise<void> {
   heading('A repository with one commit on main');
   makeDemoRepository(repository);
   console.log(repository);
+  if (!values.once) {
+    heading('A window of VS Code on it');
+    await openWindow();
+  }
+  await play();
+  played = true;
+  if (editor === undefined) return;
+  heading('All of it is in the window');
+  console.log(
+    'Start a session of your own there, or look around. Ctrl-C ends everything and leaves nothing.',
+  );
+  await interrupted();
+}
 
+async function openWindow(): Promise<void> {
+  // An editor takes the environment of a login shell, which sets a PATH of its own.
+  if (model !== undefined)
+    writeFileSync(join(folder, 'home/.profile'), `export PATH='${environment.PATH}'\n`);
+  editor = await openEditor({ folder, repository, environment, signal: stopped.signal });
+  if (editor === undefined) return;
+  if (editor.address !== undefined) console.log(`Open ${styleText('bold', editor.address)}`);
+  console.log(`It goes on once the window is there, or in ${WINDOW_MS / 60_000} minutes.`);
+  const deadline = Date.now() + WINDOW_MS;
+  while (Date.now() < deadline && !(await isWindowThere())) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Whether the sidecar has another client than the command that asks. */
+async function isWindowThere(): Promise<boolean> {
+  const { sidecar } = JSON.parse(await fairlead(['status', '--json'])) as {
+    sidecar: { clients: number } | null;
+  };
+  return sidecar !== null && sidecar.clients > 1;
+}
+
+async function play(): Promise<void> {
   heading('Three sessions, each on its own branch, in its own worktree');
   await fairlead(['up']);
   const events = followEvents();

@@ -4,8 +4,13 @@ import * as vscode from 'vscode';
 
 /** What a benchmark in a window asks of its extension host, over HTTP on loopback. */
 export interface HostAnswers {
-  /** Milliseconds from the beginning of Fairlead's `activate` to the rows of its tree; null while there are none. */
-  '/activation': { milliseconds: number | null };
+  /** Milliseconds from the beginning of Fairlead's `activate`; null for what has not happened. */
+  '/activation': {
+    /** Its tree has its rows. */
+    filled: number | null;
+    /** The editor has asked for them and has them: its own time to open a view is part of it. */
+    shown: number | null;
+  };
   /** The peer's tree is drawn anew as a whole; `at` stands in each of its rows, milliseconds since the epoch. */
   '/redraw-peer': { at: number };
   /** Opens the peer's view. */
@@ -78,9 +83,11 @@ async function answer(path: string): Promise<HostAnswers[keyof HostAnswers]> {
       return {};
     default: {
       const [began] = performance.getEntriesByName('fairlead.activate');
-      const [drawn] = performance.getEntriesByName('fairlead.rows');
-      const milliseconds = began && drawn ? drawn.startTime - began.startTime : null;
-      return { milliseconds };
+      const since = (mark: string) => {
+        const [reached] = performance.getEntriesByName(mark);
+        return began && reached ? reached.startTime - began.startTime : null;
+      };
+      return { filled: since('fairlead.filled'), shown: since('fairlead.shown') };
     }
   }
 }

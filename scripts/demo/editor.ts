@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from '../../sidecar/platform/programs.ts';
+import { messageOf } from '../../sidecar/protocol/errors.ts';
+import { CodeServer } from '../../test/e2e/support/code-server.ts';
+import { installCodeServer } from './code-server.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+/** A window of VS Code on the demo, with the packaged extension and nothing of the person's own editor. */
+export interface Editor {
+  /** Where a browser finds it; undefined for a window that has opened by itself. */
+  address: string | undefined;
+  close(): Promise<void>;
+}
+
+export interface EditorOptions {
+  /** Where its own data goes. */
+  folder: string;
+  repository: string;
+  environment: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+}
+
+const SETTINGS = {
+  'workbench.startupEditor': 'none',
+  'workbench.welcomePage.walkthroughs.openOnInstall': false,
+  'git.openRepositoryInParentFolders': 'never',
+  'telemetry.telemetryLevel': 'off',
+};
+
+/**
+ * The desktop's VS Code when `code` is on PATH and there is a display, else code-server in a browser. Undefined, with
+ * the reason told, where neither can be had.
+ */
+export async function openEditor(options: EditorOptions): Promise<Editor | undefined> {
+  const [vsix] = globSync(join(ROOT, 'dist/vsix', `fairlead-${process.platform}-${process.arch}-*.vsix`));
+  if (vsix === undefined) throw new Error('The extension is not packaged: npm run package');
+  const code = desktopCode(options.environment);
+  if (code !== undefined) {
+    try {
+      return await openDesktop(code, vsix, options);
+    } catch (error) {
+      console.log(`${code} does not open a window (${messageOf(error)}); trying code-server.`);
+    }
+  }
+  const missing = await installCodeServer(options.signal);
+  if (missing !== undefined) {
+    console.log(`There is no window: ${missing}\nThe main job plays here alone.`);
+    return undefined;
+  }
+  console.log('Starting code-server…');
+  const server = await CodeServer.start(vsix, {
+    environment: { ...options.environment, SHELL: options.environment.SHELL ?? '/bin/sh' },
+    settings: { ...SETTINGS, 'terminal.integrated.gpuAcceleration': 'auto' },
+  });
+  return {
+    address: `${server.url}/?folder=${encodeURIComponent(options.repository)}`,
+    close: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Not the `code` of a remote window's terminal, which has no editor of its own to open. */
+function desktopCode(environment: Readonly<Record<string, string>>): string | undefined {
+  const { DISPLAY, WAYLAND_DISPLAY, VSCODE_IPC_HOOK_CLI } = process.env;
+  const hasDisplay = process.platform === 'darwin' || DISPLAY !== undefined || WAYLAND_DISPLAY !== undefined;
+  return hasDisplay && VSCODE_IPC_HOOK_CLI === undefined ? findProgram('code', environment) : undefined;
+}
+
+async function openDesktop(
+  code: string,
+  vsix: string,
+  { folder, repository, environment, signal }: EditorOptions,
+): Promise<Editor> {
+  const data = join(folder, 'code');
+  const own = ['--user-data-dir', data, '--extensions-dir', join(data, 'extensions')];
+  mkdirSync(join(data, 'User'), { recursive: true });
+  writeFileSync(join(data, 'User/settings.json'), JSON.stringify(SETTINGS));
+  // The display is the person's; everything else is the demo's.
+  const { DISPLAY, WAYLAND_DISPLAY, XDG_RUNTIME_DIR, XAUTHORITY, DBUS_SESSION_BUS_ADDRESS } = process.env;
+  const display = { DISPLAY, WAYLAND_DISPLAY, XDG_RUNTIME_DIR, XAUTHORITY, DBUS_SESSION_BUS_ADDRESS };
+  const env = { ...environment, ...display };
+  console.log(`Opening ${code}…`);
+  await run(code, [...own, '--install-extension', vsix, '--force'], { env, signal });
+  const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  await run(code, [...own, ...asRoot, '--new-window', '--disable-workspace-trust', repository], {
+    env,
+    signal,
+  });
+  return { address: undefined, close: () => endProcessesOf(data) };
+}
+
+/** Ends the editor that works with this folder, which is the demo's alone. */
+async function endProcessesOf(folder: string): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    for (let waited = 0; waited < 5_000; waited += 100) {
+      const pids = await processesNaming(folder);
+      if (pids.length === 0) return;
+      if (waited === 0) for (const pid of pids) tryKill(pid, signal);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+}
+
+async function processesNaming(folder: string): Promise<number[]> {
+  const { stdout } = await run('ps', ['-axwwo', 'pid=,command=']);
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes(folder))
+    .map((line) => Number.parseInt(line, 10))
+    .filter((pid) => pid !== process.pid);
+}
+
+function tryKill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
