@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root } from './setup.mjs';
+import { install, root } from './setup.mjs';
 
 const TARGETS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 /** Largest VSIX that is packaged, in bytes: what everybody downloads at each update. */
@@ -40,7 +41,11 @@ if (unknown.length > 0) {
   console.error(`There is no target ${unknown.join(', ')}; there are ${TARGETS.join(', ')}.`);
   process.exit(2);
 }
-if (values.build) execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
+if (values.build) install();
+// A Node that is new enough for the packager, which the machine's own need not be.
+const bundled = join(root, 'node_modules', '.bin', 'node');
+const node = existsSync(bundled) ? bundled : process.execPath;
+if (values.build) execFileSync(node, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
 mkdirSync(values.out, { recursive: true });
 for (const target of targets) packageFor(target);
 
@@ -69,7 +74,7 @@ function packageFor(target) {
     stageBundles(stage, target);
     const file = join(values.out, `${name}-${target}-${version}.vsix`);
     const said = execFileSync(
-      process.execPath,
+      node,
       [
         join(root, 'node_modules', '@vscode', 'vsce', 'vsce'),
         'package',

@@ -166,7 +166,8 @@ async function play(): Promise<void> {
 
   heading('What it cost');
   await show(['cost']);
-  for (const key of Object.keys(TASKS)) await show(['archive', key]);
+  // In a window they stay to be looked at.
+  if (editor === undefined) for (const key of Object.keys(TASKS)) await show(['archive', key]);
   events.stop();
 }
 
