@@ -191,11 +191,12 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     );
     const now = Date.now();
     item.id = `session:${id}`;
-    item.description = descriptionOf(session, now);
+    const isAttempt = hasMembers || session.family !== id;
+    item.description = descriptionOf(session, now, isAttempt);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });
     item.contextValue = contextOf(session);
-    item.accessibilityInformation = { label: spokenOf(session, now) };
+    item.accessibilityInformation = { label: spokenOf(session, now, isAttempt) };
     item.command = {
       command: 'fairlead.openTerminal',
       title: 'Open Terminal',

@@ -31,9 +31,14 @@ export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
   return undefined;
 }
 
-/** What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title does. */
-export function descriptionOf(session: Session, now: number): string {
-  const parts = [age(session.since, now), costOf(session), session.branch];
+/**
+ * What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title
+ * does. Attempts have one title: what tells them apart, their branch, comes first.
+ */
+export function descriptionOf(session: Session, now: number, isAttempt: boolean): string {
+  const parts = [age(session.since, now), costOf(session)];
+  if (isAttempt) parts.unshift(session.branch);
+  else parts.push(session.branch);
   if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
   return parts.filter((part) => part !== '').join(' · ');
 }
@@ -74,8 +79,8 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
 }
 
 /** What a screen reader says: the state comes in words. */
-export function spokenOf(session: Session, now: number): string {
-  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now)}`;
+export function spokenOf(session: Session, now: number, isAttempt: boolean): string {
+  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now, isAttempt)}`;
 }
 
 /** Characters of a reason beside the title, whose whole text the tooltip has. */

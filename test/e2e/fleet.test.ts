@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFailed } from 'vitest';
 import { atDesk } from './support/at-desk.ts';
 import { HARBOUR, Harbour } from './support/harbour.ts';
 
@@ -22,6 +22,7 @@ describe('the fleet', () => {
     const works = await harbour.works();
 
     const window = await desk.window(harbour.repository.folder);
+    onTestFailed(() => desk.picture(window, 'failed fleet'));
     await window.openFleet();
     await window.row('lighthouse').waitFor();
     const labels = () => window.rowLabels();
@@ -33,9 +34,9 @@ describe('the fleet', () => {
       'Write a usage section, finished',
       'Make the count faster, finished',
       'Make the count faster, finished',
+      'Look into the slow start, finished',
       'Write the tests of Harbour, working',
       'Start a changelog, landed',
-      'Look into the slow start, sleeping',
       expect.stringMatching(/^lighthouse/),
     ]);
     expect(second?.family).toBe(first?.id);
