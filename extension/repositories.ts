@@ -46,7 +46,10 @@ export class Repositories implements vscode.Disposable {
   }
 
   async find(): Promise<void> {
-    const unknown = folders().filter((folder) => !this.#byFolder.has(folder));
+    await this.#ask(folders().filter((folder) => !this.#byFolder.has(folder)));
+  }
+
+  async #ask(unknown: readonly string[]): Promise<void> {
     await Promise.all(
       unknown.map(async (folder) => {
         const repo = await this.#connection.request('FindRepository', { folder }).catch(() => undefined);
@@ -62,8 +65,7 @@ export class Repositories implements vscode.Disposable {
 
   /** Asks again about folders that were in no repository: one may have been made there. */
   async findAgain(): Promise<void> {
-    for (const [folder, repo] of this.#byFolder) if (repo === null) this.#byFolder.delete(folder);
-    await this.find();
+    await this.#ask(folders().filter((folder) => typeof this.#byFolder.get(folder) !== 'string'));
   }
 
   /**

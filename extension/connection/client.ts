@@ -34,6 +34,8 @@ export interface ClientOptions {
   onReady(info: protocol.SidecarInfo): void;
   /** It went away, and is being made again. */
   onLost(): void;
+  /** It could not be made again; nothing tries any more. */
+  onFailed(error: unknown): void;
   /** A question of git or ssh to the person; undefined when they decline. */
   ask(question: string, secret: boolean): Promise<string | undefined>;
 }
@@ -61,6 +63,8 @@ export class SidecarClient {
   readonly #options: ClientOptions;
   readonly #client: LanguageClient;
   #socket: Socket | undefined;
+  /** Opened before the library asks for it: what keeps it from being opened is not the library's to show. */
+  #next: Socket | undefined;
   #losses = 0;
   #readyAt = 0;
   #stopped = false;
@@ -95,6 +99,7 @@ export class SidecarClient {
 
   /** @throws ExtensionError what `connect` throws; `client.too-old`, `client.too-new` */
   async start(): Promise<void> {
+    this.#next = await this.#options.connect();
     await this.#client.start();
     const info = this.#info();
     const refusal = refusalOf(info);
@@ -161,7 +166,8 @@ export class SidecarClient {
   }
 
   async #open(): Promise<StreamInfo> {
-    const socket = await this.#options.connect();
+    const socket = this.#next ?? (await this.#options.connect());
+    this.#next = undefined;
     this.#socket = socket;
     return { reader: socket, writer: socket, detached: true };
   }
@@ -183,7 +189,14 @@ export class SidecarClient {
     const wait = BACK_OFF_MS[Math.min(this.#losses, BACK_OFF_MS.length - 1)] ?? 0;
     this.#losses += 1;
     await new Promise((resolve) => setTimeout(resolve, wait));
-    return { action: this.#stopped ? CloseAction.DoNotRestart : CloseAction.Restart, handled: true };
+    if (this.#stopped) return { action: CloseAction.DoNotRestart, handled: true };
+    try {
+      this.#next = await this.#options.connect();
+      return { action: CloseAction.Restart, handled: true };
+    } catch (error) {
+      this.#options.onFailed(error);
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
   }
 }
 

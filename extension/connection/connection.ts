@@ -144,6 +144,7 @@ export class Connection implements vscode.Disposable {
       environment: environmentOf(process.env),
       onReady: (info) => this.#onReady(info),
       onLost: () => this.#onLost(),
+      onFailed: (error) => this.#onFailed(error),
       ask,
     });
     this.#client = client;
@@ -179,6 +180,12 @@ export class Connection implements vscode.Disposable {
   #onLost(): void {
     this.#ready = Promise.withResolvers();
     if (!this.#disposed) this.#setState({ kind: 'lost' });
+  }
+
+  #onFailed(error: unknown): void {
+    this.#client = undefined;
+    this.#starting = undefined;
+    if (!this.#disposed) this.#setState({ kind: 'failed', failure: failureOf(error) });
   }
 
   async #drop(): Promise<void> {

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
-import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
+import { attemptOf, descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
 export type FleetNode =
@@ -191,12 +191,13 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     );
     const now = Date.now();
     item.id = `session:${id}`;
-    const isAttempt = hasMembers || session.family !== id;
-    item.description = descriptionOf(session, now, isAttempt);
+    const first = this.#fleet.get(session.family);
+    const attempt = first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : '';
+    item.description = descriptionOf(session, now, attempt);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });
     item.contextValue = contextOf(session);
-    item.accessibilityInformation = { label: spokenOf(session, now, isAttempt) };
+    item.accessibilityInformation = { label: spokenOf(session, now, attempt) };
     item.command = {
       command: 'fairlead.openTerminal',
       title: 'Open Terminal',

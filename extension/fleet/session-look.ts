@@ -33,14 +33,19 @@ export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
 
 /**
  * What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title
- * does. Attempts have one title: what tells them apart, their branch, comes first.
+ * does. `attempt` comes first: it tells sessions of one title apart.
  */
-export function descriptionOf(session: Session, now: number, isAttempt: boolean): string {
-  const parts = [age(session.since, now), costOf(session)];
-  if (isAttempt) parts.unshift(session.branch);
-  else parts.push(session.branch);
+export function descriptionOf(session: Session, now: number, attempt: string): string {
+  const parts = [attempt, age(session.since, now), costOf(session), session.branch];
   if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
   return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** Which of the attempts of one family a session is: by the number that its branch has behind that of the first. */
+export function attemptOf(session: Session, first: Session): string {
+  if (session.id === first.id) return 'attempt 1';
+  const number = /-(\d+)$/.exec(session.branch)?.[1];
+  return number === undefined || session.branch !== `${first.branch}-${number}` ? '' : `attempt ${number}`;
 }
 
 export function costOf({ cost }: Session): string {
@@ -79,8 +84,8 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
 }
 
 /** What a screen reader says: the state comes in words. */
-export function spokenOf(session: Session, now: number, isAttempt: boolean): string {
-  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now, isAttempt)}`;
+export function spokenOf(session: Session, now: number, attempt: string): string {
+  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now, attempt)}`;
 }
 
 /** Characters of a reason beside the title, whose whole text the tooltip has. */

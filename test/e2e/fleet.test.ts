@@ -74,7 +74,7 @@ describe('the fleet', () => {
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
     await window.openFleet();
     await window.act(window.row('Write a usage section'), 'Open Changes');
-    await window.page.locator('.multiDiffEntry', { hasText: 'usage.md' }).waitFor();
+    await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
     await window.command('View: Show Source Control');
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
   });

@@ -6,7 +6,7 @@ import { HARBOUR, Harbour } from './support/harbour.ts';
 import { PICTURES } from './support/window.ts';
 import type { Workbench } from './support/workbench.ts';
 
-const it = atDesk({ files: HARBOUR });
+const it = atDesk({ files: HARBOUR, settings: { 'workbench.reduceMotion': 'on' } });
 
 /** Each theme with the class by which the workbench says that it is drawn in it. */
 const THEMES = {
@@ -65,9 +65,13 @@ describe('pictures', () => {
 /** The pictures of the walkthrough and of the page that introduces the extension. */
 async function story(window: Workbench, harbour: Harbour): Promise<void> {
   await window.widenSidebar(340);
-  await window.page.setViewportSize({ width: 1280, height: 760 });
+  await window.page.setViewportSize({ width: 1280, height: 800 });
+  await window.act(window.row('Write a usage section'), 'Open Changes');
+  await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
+  await window.row('Add longest() to Harbour').click();
   await clip(window, 'fairlead');
 
+  await window.command('View: Close All Editors');
   await window.page.setViewportSize({ width: 800, height: 500 });
   await window.widenSidebar(280);
   await clip(window, 'needs-you');
@@ -79,15 +83,17 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
   await window.page.keyboard.press('Escape');
 
   await window.act(window.row('Write a usage section'), 'Open Changes');
-  await window.page.locator('.multiDiffEntry', { hasText: 'usage.md' }).waitFor();
+  await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
   await window.act(window.row('Write a usage section'), 'Land');
   await window.dialog.waitFor();
   await clip(window, 'land');
   await window.page.keyboard.press('Escape');
-  expect(harbour.repository.show('main', 'docs/usage.md')).toBeUndefined();
+  expect(harbour.repository.show('main', 'README.md')).toBe(HARBOUR['README.md']);
 }
 
 async function clip(window: Workbench, name: string): Promise<void> {
   mkdirSync(join(PICTURES, 'published'), { recursive: true });
-  await window.page.screenshot({ path: join(PICTURES, 'published', `${name}.png`) });
+  await window.page.mouse.move(600, 20);
+  await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
+  await window.page.screenshot({ path: join(PICTURES, 'published', `${name}.png`), animations: 'disabled' });
 }

@@ -22,6 +22,23 @@ export const HARBOUR = {
   ].join('\n'),
 };
 
+const USAGE = [
+  '# Harbour',
+  '',
+  'A small library that counts boats of any length.',
+  '',
+  '## Usage',
+  '',
+  '```js',
+  "import { Harbour } from './src/harbour.js';",
+  '',
+  'const harbour = new Harbour();',
+  "harbour.enter('Aurora', 12);",
+  'console.log(harbour.count);',
+  '```',
+  '',
+].join('\n');
+
 const LONGEST = [
   '  longest() {',
   '    let longest;',
@@ -119,11 +136,7 @@ export class Harbour {
   }
 
   /** Has written `path` and finished. */
-  async finishes(
-    title = 'Write a usage section',
-    path = 'docs/usage.md',
-    content = '# Usage\n\nMake a `Harbour`.\n',
-  ): Promise<Session> {
+  async finishes(title = 'Write a usage section', path = 'README.md', content = USAGE): Promise<Session> {
     this.#world.model
       .when(prompt(title))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
