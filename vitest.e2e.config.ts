@@ -7,7 +7,7 @@ export default defineConfig({
     // A server, a browser and agents keep two cores busy.
     maxWorkers: 1,
     fileParallelism: false,
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
     // What has to appear may take its time on a busy machine.
     expect: { poll: { timeout: 30_000, interval: 100 } },

@@ -70,7 +70,7 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
     ],
     [
       'comment-discussion',
-      `${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}, since ${age(session.createdAt, now)}`,
+      `${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}, started ${age(session.createdAt, now)} ago`,
     ],
     [
       'credit-card',

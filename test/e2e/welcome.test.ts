@@ -1,6 +1,6 @@
-import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFailed } from 'vitest';
+import { describe, expect } from 'vitest';
 import { prompt } from '../support/model/story.ts';
 import { atDesk } from './support/at-desk.ts';
 import { Desk } from './support/window.ts';
@@ -42,7 +42,6 @@ describe('where there is no session the view says what to do', () => {
   it('without claude: to install it', async () => {
     await using desk = await Desk.open({ env: { PATH: '/usr/bin:/bin' } });
     await using window = await desk.window();
-    onTestFailed(() => desk.picture(window, 'failed no-claude'));
     await window.openFleet();
     await welcome(window, 'Claude Code was not found');
     await window.welcome.getByRole('button', { name: 'Doctor' }).click();
@@ -89,7 +88,6 @@ describe('in Restricted Mode', () => {
     world.repository.commit({ '.vscode/settings.json': JSON.stringify({ 'fairlead.nodePath': node }) });
     {
       await using window = await desk.window();
-      onTestFailed(() => desk.picture(window, 'failed restricted'));
       await window.openFleet();
       await welcome(window, 'This workspace is in Restricted Mode');
     }
@@ -98,23 +96,24 @@ describe('in Restricted Mode', () => {
     await world.finished(id);
     await world.json('stop', id);
     await using window = await desk.window();
-    onTestFailed(() => desk.picture(window, 'failed restricted 2'));
     await window.openFleet();
     await window.row('Say hello').click();
     await window.notification('Trust the workspace first').waitFor();
     await window.command('Fairlead: New Session');
     await expect.poll(() => window.notification('Trust the workspace first').count()).toBeGreaterThan(0);
-    expect(await window.question.count()).toBe(0);
+    await expect.poll(() => window.question.count()).toBe(0);
     expect(await window.page.locator('.terminal-wrapper').count()).toBe(0);
     expect((await world.fairlead.show(id)).facts.life).toBe('sleeping');
+    expect(existsSync(touched)).toBe(false);
     await window.press(window.notification('Trust the workspace first').first(), 'Manage Trust');
     await window.page
       .locator('.workspace-trust-editor')
       .getByRole('button', { name: 'Trust', exact: true })
       .click();
-    rmSync(node);
-    await window.row('Say hello').click();
+    await window.command('Fairlead: Open Terminal');
     await window.terminalShows('Hello.');
+    // The workbench stumbles over its own extensions when it is told to trust.
+    window.forgive(/already registered/);
   });
 });
 

@@ -5,7 +5,7 @@ const PATIENCE = 30_000;
 
 /** Complaints of the workbench itself in a browser, which no extension can help. */
 const NOT_OURS =
-  /favicon|service-worker|net::ERR_|Failed to load resource|ResizeObserver|marketplace|vsda|gallery|WebGL|sandbox|An iframe which has both|punycode|navigator is now a global|serviceWorker|bad HTTP response code|authentication provider|\[lifecycle\]|Canceled: Canceled|vscode-log:/i;
+  /favicon|service-worker|net::ERR_|Failed to load resource|ResizeObserver|marketplace|vsda|gallery|WebGL|sandbox|An iframe which has both|punycode|navigator is now a global|serviceWorker|bad HTTP response code|authentication provider|\[lifecycle\]|Canceled: Canceled|vscode-log:|onUnload/i;
 
 let browser: Promise<Browser> | undefined;
 
@@ -316,8 +316,9 @@ export class Workbench implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.page.context().close();
+    // What the workbench says while it goes is about its going.
     const errors = this.errors.splice(0);
+    await this.page.context().close();
     if (errors.length > 0) throw new Error(`The console of a window showed:\n${errors.join('\n')}`);
   }
 
