@@ -66,7 +66,7 @@ function askPrompt(): Promise<string | vscode.QuickInputButton | undefined> {
   const box = vscode.window.createInputBox();
   box.title = 'New Session';
   box.placeholder = 'What shall the agent do?';
-  box.prompt = 'Enter goes on; a long prompt is written in an editor.';
+  box.prompt = 'The pencil opens an editor for a long one.';
   box.buttons = [EDITOR_BUTTON];
   box.ignoreFocusOut = true;
   return new Promise((resolve) => {

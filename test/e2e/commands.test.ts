@@ -84,7 +84,7 @@ describe('Land', () => {
     await window.press(window.dialog, 'Commit and Land');
     const failed = window.notification('"Say forty-three" did not land');
     await failed.waitFor();
-    expect(await failed.innerText()).toContain('src/app.js');
+    expect(await failed.textContent()).toContain('src/app.js');
     expect(await failed.locator('a.monaco-button').allInnerTexts()).toEqual([
       'Open Terminal',
       'Open Changes',
@@ -135,8 +135,8 @@ describe('commands of a session', () => {
     await window.choose(renamed, 'Archive');
     const refused = window.notification('has unsaved work');
     await refused.waitFor();
-    expect(await refused.innerText()).toContain('notes.txt');
-    expect(await refused.innerText()).toContain('Commit (and push) it');
+    expect(await refused.textContent()).toContain('notes.txt');
+    expect(await refused.textContent()).toContain('Commit (and push) it');
     expect(existsSync(join(worktree, 'notes.txt'))).toBe(true);
     world.repository.at(worktree).commit({}, 'Notes');
     // The workbench writes the errors that it shows into its console.

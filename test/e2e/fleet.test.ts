@@ -26,7 +26,7 @@ describe('the fleet', () => {
     await window.openFleet();
     await window.row('lighthouse').waitFor();
     const labels = () => window.rowLabels();
-    await expect.poll(async () => (await labels()).length).toBe(10);
+    await expect.poll(async () => (await labels()).length).toBe(9);
     const starts = (await labels()).map((label) => label.split(',').slice(0, 2).join(','));
     expect(starts).toEqual([
       'Add longest() to Harbour, needs you: permission',

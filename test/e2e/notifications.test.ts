@@ -16,7 +16,7 @@ describe('notifications', () => {
       'Deny',
       'Open Terminal',
     ]);
-    expect(await toast.innerText()).toContain('Write: one.txt');
+    expect(await toast.textContent()).toContain('Write: one.txt');
     await window.press(toast, 'Allow');
     await world.finished(id);
     await expect.poll(() => toast.count()).toBe(0);

@@ -93,7 +93,10 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
 
 async function clip(window: Workbench, name: string): Promise<void> {
   mkdirSync(join(PICTURES, 'published'), { recursive: true });
-  await window.page.mouse.move(600, 20);
+  // Where nothing answers to it with a hover.
+  const { width, height } = window.page.viewportSize() ?? { width: 800, height: 500 };
+  await window.page.mouse.move(width - 40, height * 0.55);
+  await window.page.locator('.workbench-hover:visible').waitFor({ state: 'hidden' });
   await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
   await window.page.screenshot({ path: join(PICTURES, 'published', `${name}.png`), animations: 'disabled' });
 }
