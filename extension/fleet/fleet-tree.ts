@@ -176,6 +176,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
         ? `${sessions.length} · ${needing} ${needing === 1 ? 'needs' : 'need'} you`
         : `${sessions.length}`;
     item.tooltip = repo;
+    item.accessibilityInformation = { label: `${basename(repo)}, ${item.description}` };
     item.contextValue = 'repository';
     return item;
   }
