@@ -7,6 +7,7 @@ import { isAncestor } from '../git/refs.ts';
 import { branchTip } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
+import { findDroppedWork } from './dropped-work.ts';
 import type { EntryRecord } from './entry-table.ts';
 import type { LandingCommits } from './landing-commits.ts';
 import { localCommits } from './local-commits.ts';
@@ -38,6 +39,11 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   const moved = await headMoved(request);
   if (moved !== undefined) return moved;
   const base = await followTargetBase(context, entry, repository);
+  if (base.kind === 'base-rewound') {
+    const { session } = request;
+    const now = { kind: 'base', commit: base.commit, upstream: base.upstream } as const;
+    return { ...base, dropped: await findDroppedWork(context, repository, { entry, session, base: now }) };
+  }
   if (base.kind !== 'base') return base;
   for (const commit of context.entries.closedIntents(entry.id, entry.head)) {
     // A push that was given up has arrived after all.
@@ -46,6 +52,9 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
     }
   }
   if (await isAncestor(repository.git, entry.head, base.commit)) return { kind: 'nothing-to-land' };
+  const { session } = request;
+  const dropped = await findDroppedWork(context, repository, { entry, session, base });
+  if (dropped !== undefined) return { kind: 'dropped', commit: base.commit, message: dropped };
   const diverged = await refuseLocalCommits(request, base);
   if (diverged !== undefined) return diverged;
 
@@ -57,7 +66,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
     const obstacle = await lookForObstacle(repository, entry, base, made.commit);
     if (obstacle !== undefined) return obstacle;
     request.enter('checking');
-    const { session, signal } = request;
+    const { signal } = request;
     const red = await request.check.run(context, repository, { entry, session, base, made, signal });
     if (red !== undefined) return red;
   }

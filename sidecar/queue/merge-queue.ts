@@ -224,6 +224,8 @@ export class MergeQueue {
       changed_at: now,
       ended_at: null,
       retry_at: null,
+      rewound_to: null,
+      troubles: 0,
     });
     sessions.setLanding(session.id, 'queued', null);
     return id;

@@ -1,3 +1,4 @@
+import type { Upstream } from '../git/base.ts';
 import type { EntryReason } from '../protocol/entry.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 
@@ -13,7 +14,15 @@ export type Outcome =
   /** The branch is not what was queued: secured anew, and behind those that came meanwhile. */
   | { kind: 'head-moved' }
   /** The base lost commits that it had: every entry for it stops, and the person decides. */
-  | { kind: 'base-rewound' /** What it is now. */; commit: string; message: string }
+  | {
+      kind: 'base-rewound' /** What it is now. */;
+      commit: string;
+      upstream: Upstream | undefined;
+      message: string /** What of it the attempted entry would bring back, as a sentence. */;
+      dropped?: string | undefined;
+    }
+  /** Its branch has commits that the base has lost: it stops, and the person decides. */
+  | { kind: 'dropped' /** What the base is now. */; commit: string; message: string }
   /** Nothing that the author could mend: tried again after `retryMs`, holding up nobody. */
   | {
       kind: 'waits';

@@ -46,7 +46,11 @@ export function settle(context: QueueContext, id: string, outcome: Outcome): str
       .open()
       .filter((each) => baseKey(each) === baseKey(entry))
       .filter((each) => each.id === id || entries.intent(each.id) === undefined);
-    for (const each of stopped) settleOne(context, each, { ...REWOUND, message: concluded.message });
+    const { message, dropped, commit } = concluded;
+    for (const each of stopped) {
+      const own = each.id === id && dropped !== undefined;
+      settleOne(context, each, own ? { kind: 'dropped', commit, message: dropped } : { ...REWOUND, message });
+    }
     return stopped.map((each) => each.id);
   });
 }
@@ -120,6 +124,14 @@ function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): C
         patch: { state: 'waiting', reason, message, paths: [...paths], retry_at: now + retryMs },
         landing: 'queued',
         demand: demandOf(outcome.demand, message),
+      };
+    }
+    case 'dropped': {
+      const { commit, message } = outcome;
+      return {
+        patch: { ...ended, state: 'failed', reason: 'base-rewound', message, rewound_to: commit },
+        landing: 'none',
+        demand: demandOf(DEMAND['base-rewound'], message),
       };
     }
     case 'failed': {

@@ -33,6 +33,7 @@ export async function followTargetBase(
     return {
       kind: 'base-rewound',
       commit: found.commit,
+      upstream: found.upstream,
       message: `${entry.base} no longer has ${seen.slice(0, 10)}, which it had before: somebody has rewound it. Land again if that is meant.`,
     };
   }
