@@ -257,6 +257,9 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE session ADD COLUMN need INTEGER NOT NULL DEFAULT 0;
   `,
   `
+  ALTER TABLE session ADD COLUMN starts INTEGER NOT NULL DEFAULT 1;
+  `,
+  `
   ALTER TABLE queue_entry ADD COLUMN rewound_to TEXT;
   ALTER TABLE queue_entry ADD COLUMN troubles INTEGER NOT NULL DEFAULT 0;
   `,

@@ -180,6 +180,7 @@ function recordOf(
     mode: request.mode ?? config.agent.mode ?? null,
     environment,
     bring_changes: request.bringChanges,
+    starts: request.start,
     terminal: null,
     shell: null,
     agent_fact: 'idle',

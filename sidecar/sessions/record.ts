@@ -32,6 +32,8 @@ export const SessionRecord = z.object({
   mode: PermissionMode.nullable(),
   environment: z.string(),
   bring_changes: Flag,
+  /** Whether somebody wants its agent to run once the worktree is made. */
+  starts: Flag,
   /** The ptyhost's id of the agent's terminal: chosen before the terminal is made. */
   terminal: z.string().nullable(),
   shell: z.string().nullable(),

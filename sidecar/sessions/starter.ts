@@ -47,7 +47,7 @@ export class Starter {
     const plan = await planSession(context, request, environment, serial, signal);
     context.step?.('session-planned');
     const made = await Promise.allSettled(
-      plan.records.map((record) => this.#make(record, plan.repository, request.start, signal)),
+      plan.records.map((record) => this.#make(record, plan.repository, signal)),
     );
     if (signal.aborted) {
       await Promise.all(
@@ -65,23 +65,18 @@ export class Starter {
     return { ...plan, records: plan.records.filter((_, index) => made[index]?.status === 'fulfilled') };
   }
 
-  async #make(
-    record: SessionRecord,
-    repository: Repository,
-    start: boolean,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #make(record: SessionRecord, repository: Repository, signal: AbortSignal): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
-    const { id, title } = record;
+    const { id, title, starts } = record;
     // Nobody ends or archives what is half made.
     await serial.run(id, async () => {
       try {
         signal.throwIfAborted();
-        if (start && (await this.trust.holds(record))) return signal.throwIfAborted();
+        if (starts && (await this.trust.holds(record))) return signal.throwIfAborted();
         const placed = requirePlace(await makeWorktree(context, record, repository, { signal }));
         signal.throwIfAborted();
-        if (start) await this.#launch(placed);
-        else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
+        if (starts) await this.#launch(placed);
+        else this.#leaveAsleep(id);
       } catch (error) {
         await this.#abandon(record);
         throw error;
@@ -101,9 +96,9 @@ export class Starter {
 
   /** Goes on with a session that an earlier sidecar did not finish making. Nobody waits for it. */
   continue(record: SessionRecord): void {
+    const { terminals } = this.#parts;
     // What an earlier sidecar started is found again only where it runs.
-    void this.#parts.terminals
-      .open()
+    void (record.starts ? terminals.open() : Promise.resolve())
       .then(() => this.#holdOrProceed(record))
       .catch((error: unknown) => this.#notStarted(record.id, error));
   }
@@ -117,7 +112,7 @@ export class Starter {
     const { context, terminals, observation, view, serial } = this.#parts;
     const { id, life, git_dir } = view.living(name);
     if (git_dir === null && life === 'sleeping') {
-      context.table.update(id, { life: 'starting', demand: null });
+      context.table.update(id, { life: 'starting', starts: true, demand: null });
       return this.#holdOrProceed(context.table.get(id));
     }
     await serial.run(id, async () => {
@@ -129,6 +124,7 @@ export class Starter {
       if (known.kind === 'known') await terminals.forget(known.info.id);
       context.table.update(id, {
         life: 'starting',
+        starts: true,
         terminal: null,
         // What else the person is needed for is not answered by an agent that runs.
         ...(record.demand?.kind === 'start-failed' ? { demand: null } : {}),
@@ -155,7 +151,7 @@ export class Starter {
     const { id } = record;
     const goesOn = await serial.run(id, async () => {
       const now = context.table.get(id);
-      return now.life === 'starting' && !(await this.trust.holds(now));
+      return now.life === 'starting' && !(now.starts && (await this.trust.holds(now)));
     });
     if (goesOn) return this.#proceed(id);
     observation.recompute(id);
@@ -179,6 +175,7 @@ export class Starter {
         const placed = requirePlace(
           await makeWorktree(context, record, await this.repositoryOf(record), { again: true }),
         );
+        if (!record.starts) return this.#leaveAsleep(id);
         // An agent of before may have got its prompt, and be gone.
         await observation.takeIn(id);
         this.#rearmFirstPrompt(placed);
@@ -189,6 +186,11 @@ export class Starter {
     });
     observation.watch(id);
     view.announce(id);
+  }
+
+  /** Its worktree is made, and nobody has asked for its agent. */
+  #leaveAsleep(id: string): void {
+    this.#parts.context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
   }
 
   async #launch(placed: PlacedSession): Promise<void> {

@@ -137,6 +137,7 @@ function addSession(
     mode: null,
     environment: table.keepEnvironment(environment),
     bring_changes: false,
+    starts: true,
     terminal: null,
     shell: null,
     agent_fact: 'finished',

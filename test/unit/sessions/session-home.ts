@@ -68,6 +68,7 @@ export class SessionHome implements Disposable {
       mode: null,
       environment: this.table.keepEnvironment({ HOME: this.folder }),
       bring_changes: false,
+      starts: true,
       terminal: 't',
       shell: null,
       agent_fact: 'idle',
