@@ -26,6 +26,9 @@ const POLL_MS = 2_000;
 /** Events come in bursts: one look for those that come within so many milliseconds. */
 const GATHER_MS = 15;
 
+/** Claude Code may write the last row of an answer after its Stop hook has run: so long after it, in milliseconds. */
+const LATE_ROW_MS = 250;
+
 interface Watched {
   folder: WatchedFolder | undefined;
   /** Why the folder could not be watched at the last try. */
@@ -280,6 +283,9 @@ export class Observation {
     const paid = await this.#intake.takeCost(record);
     const changed = reading !== undefined && this.#interpret(table.get(id), reading);
     if (changed || taken || paid) this.#announce(id);
+    if (changed && reading?.agent === 'finished') {
+      this.#context.clock.after(LATE_ROW_MS, () => this.#hint(id));
+    }
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
     if (watched.feed.hasMore) this.#hint(id);
     watched.feed.hasMore = false;
