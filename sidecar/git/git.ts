@@ -198,6 +198,13 @@ export function gitFailure(
   });
 }
 
+/** Whether a git was ended because it took longer than it was given. */
+export function isTimeout(error: unknown): boolean {
+  if (!(error instanceof FairleadError)) return false;
+  const { data } = error;
+  return typeof data === 'object' && data !== null && 'failure' in data && data.failure === 'timed-out';
+}
+
 /** At most the last `lines` lines, of at most 4,000 characters. */
 export function tail(text: string, lines = 20): string {
   return text.trimEnd().split('\n').slice(-lines).join('\n').slice(-4_000);

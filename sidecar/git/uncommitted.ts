@@ -1,9 +1,10 @@
 import { copyFile, mkdir, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FairleadError } from '../protocol/errors.ts';
-import { type Git, gitFailure, tail } from './git.ts';
+import { type Git, gitFailure, isTimeout, tail } from './git.ts';
 import { readIdentity } from './identity.ts';
 import { isIndexLocked, type Operation, operationInProgress } from './operation.ts';
+import { isSigningFailure, signingFailure } from './signing.ts';
 import { changedPaths, readStatus } from './status.ts';
 
 /** What became of the uncommitted work of a checkout. */
@@ -39,7 +40,7 @@ export interface CommitAllRequest {
 /**
  * Commits everything in the checkout that is not ignored, as the person: their identity, hooks and signing. `git` is
  * bound to the checkout.
- * @throws FairleadError `git.no-identity`, `worktree.broken`, `git.failed`, `disk.full`
+ * @throws FairleadError `git.no-identity`, `git.signing-failed`, `worktree.broken`, `git.failed`, `disk.full`
  */
 export async function commitAll(git: Git, request: CommitAllRequest): Promise<CommitAllOutcome> {
   const status = await readStatus(git);
@@ -118,9 +119,10 @@ async function stageAndCommit(
     if (output.exitCode === 1) return { kind: 'hook-failed', output: hookOutput(output), indexRestored };
     if (output.stderr.includes('index.lock') || output.stderr.includes('cannot lock ref'))
       return { kind: 'locked' };
+    if (isSigningFailure(output.stderr)) throw await signingFailure(root, args, output);
     throw gitFailure(root.folder, args, output);
   } catch (error) {
-    if (!(error instanceof FairleadError) || !isTimeout(error)) throw error;
+    if (!isTimeout(error)) throw error;
     const indexRestored = await restoreIndex(gitDir, copy);
     return { kind: 'hook-failed', output: `No answer after ${timeoutMs / 1000} seconds.`, indexRestored };
   }
@@ -172,9 +174,4 @@ function hookOutput(output: { stdout: Buffer; stderr: string }): string {
     [output.stdout.toString('utf8').trimEnd(), output.stderr].filter((text) => text !== '').join('\n'),
     40,
   );
-}
-
-function isTimeout(error: FairleadError): boolean {
-  const data = error.data;
-  return typeof data === 'object' && data !== null && 'failure' in data && data.failure === 'timed-out';
 }

@@ -24,6 +24,7 @@ export const ERROR_CODES = [
   'git.failed',
   'git.missing',
   'git.no-identity',
+  'git.signing-failed',
   'git.too-old',
   'home.read-only',
   'home.socket-path-too-long',

@@ -16,6 +16,7 @@ import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 import { scratchFolders } from './scratch-folders.ts';
 import { landed, lookForObstacle, moveBase } from './swapping.ts';
 import { followTargetBase, type TargetBase } from './target-base.ts';
+import { troubleOf } from './trouble.ts';
 
 export interface AttemptRequest {
   entry: EntryRecord & { head: string };
@@ -133,7 +134,9 @@ function unmade(entry: EntryRecord, made: Exclude<LandingOutcome, { kind: 'made'
     case 'unrelated':
       return fails('infrastructure', `${entry.branch} and ${entry.base} have no common history.`);
     case 'infrastructure':
-      return waits('infrastructure', made.text, RETRY_MS.infrastructure);
+      return made.cause === undefined
+        ? waits('infrastructure', made.text, RETRY_MS.infrastructure)
+        : troubleOf(made.cause);
     case 'conflict': {
       const { paths } = made.outcome;
       const where = made.at === undefined ? '' : ` at "${made.at.subject}"`;

@@ -12,11 +12,12 @@ import { type LandDecision, type LandPreview, previewLanding, requireLandable } 
 import { LandingCommits } from './landing-commits.ts';
 import { MergedCheck } from './merged-check.ts';
 import { Mergers } from './mergers.ts';
-import { type Outcome, RETRY_MS, waits } from './outcome.ts';
+import { type Outcome, RETRY_MS } from './outcome.ts';
 import { CutOffSwaps, clearLeftovers } from './recovery.ts';
 import { secureWork } from './securing.ts';
 import { settle } from './settlement.ts';
 import { resolveIntent } from './swapping.ts';
+import { troubleOf } from './trouble.ts';
 
 export interface LandRequest {
   session: string;
@@ -323,7 +324,7 @@ export class MergeQueue {
       outcome = await this.#advance(entry, signal);
     } catch (error) {
       this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
-      outcome = waits('infrastructure', messageOf(error), RETRY_MS.infrastructure);
+      outcome = troubleOf(error);
     }
     this.#settle(entry.id, outcome);
   }

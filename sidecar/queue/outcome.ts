@@ -23,7 +23,10 @@ export type Outcome =
     }
   /** Its branch has commits that the base has lost: it stops, and the person decides. */
   | { kind: 'dropped' /** What the base is now. */; commit: string; message: string }
-  /** Nothing that the author could mend: tried again after `retryMs`, holding up nobody. */
+  /**
+   * Nothing that the author could mend: tried again after `retryMs`, holding up nobody. A `trouble` is tried at growing
+   * intervals, and the person is called when it does not mend itself; so is one who waits for their own folder.
+   */
   | {
       kind: 'waits';
       reason: EntryReason;
@@ -31,6 +34,7 @@ export type Outcome =
       retryMs: number;
       paths?: readonly string[];
       demand?: ReasonKind;
+      isTrouble: boolean;
     }
   /** It leaves the queue. A `try` is a conflict or a red check: what the author has to mend. */
   | { kind: 'failed'; reason: EntryReason; message: string; isTry: boolean; paths?: readonly string[] };
@@ -51,9 +55,9 @@ export function waits(
   reason: EntryReason,
   message: string,
   retryMs: number,
-  more: { paths?: readonly string[]; demand?: ReasonKind } = {},
+  more: { paths?: readonly string[]; demand?: ReasonKind; isTrouble?: boolean } = {},
 ): Outcome {
-  return { kind: 'waits', reason, message, retryMs, ...more };
+  return { kind: 'waits', reason, message, retryMs, isTrouble: reason === 'infrastructure', ...more };
 }
 
 export function fails(

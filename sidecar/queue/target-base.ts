@@ -73,7 +73,9 @@ export function remoteTrouble(remote: string, trouble: RemoteTrouble, text: stri
     return waits('sign-in', `Sign in to ${remote}: ${said}`, RETRY_MS.person, { demand: 'login' });
   }
   if (trouble === 'failed') return waits('infrastructure', `${remote}: ${said}`, RETRY_MS.infrastructure);
-  return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline);
+  return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline, {
+    isTrouble: trouble === 'missing-repository',
+  });
 }
 
 /** Whether `commit` has `ancestor` in its history; a commit that is gone from the repository is not. */
