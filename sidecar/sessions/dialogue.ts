@@ -58,8 +58,10 @@ export class Dialogue {
     await view.until(() => this.#isSettled(prompt, id), { signal });
     const state = table.prompt(prompt)?.state;
     if (state !== 'failed') return state === 'confirmed';
-    throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
-      hint: `See what stands in its terminal: fairlead attach ${id}`,
+    const { demand } = table.get(id);
+    const why = demand?.kind === 'prompt-undelivered' ? demand.message : 'The agent did not take the prompt.';
+    throw new FairleadError('prompt.undelivered', why, {
+      hint: `See what stands in its terminal before you send it again: fairlead attach ${id}`,
     });
   }
 

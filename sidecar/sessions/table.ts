@@ -281,6 +281,17 @@ export class SessionTable {
       .map((row) => PromptRecord.parse(row));
   }
 
+  /** Prompts that were sent and that nobody waits for any longer, the last first: one may arrive all the same. */
+  givenUpPrompts(session: string): PromptRecord[] {
+    return this.#store
+      .all(
+        `SELECT * FROM prompt WHERE session = :session AND state = 'failed' AND sent_at IS NOT NULL
+         ORDER BY sent_at DESC LIMIT 20`,
+        { session },
+      )
+      .map((row) => PromptRecord.parse(row));
+  }
+
   // ── Turns ──────────────────────────────────────────────────────────────────
 
   turns(session: string): TurnRecord[] {
