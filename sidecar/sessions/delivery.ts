@@ -114,9 +114,7 @@ export class Delivery {
     if (session.life !== 'sleeping' || table.agentSessions(session.id).length === 0) return undefined;
     const left = table
       .openPrompts(session.id)
-      .find(
-        ({ text, created_at }) => created_at <= clock.now() - STARTED_WITHIN_MS && !EXIT.test(text.trim()),
-      );
+      .find(({ text, created_at }) => created_at <= clock.now() - STARTED_WITHIN_MS && !isExit(text));
     return (
       left && {
         kind: 'prompt-undelivered',
@@ -245,6 +243,11 @@ function sentPrompts(open: readonly PromptRecord[]): PromptRecord[] {
 }
 
 const EXIT = /^\/?(exit|quit)$/;
+
+/** Whether a prompt is the command that ends the agent. */
+export function isExit(text: string): boolean {
+  return EXIT.test(text.trim());
+}
 
 /** Commands that are no prompt to the agent's hooks, by the events that they make. */
 const COMMANDS = [

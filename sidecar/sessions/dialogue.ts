@@ -85,9 +85,11 @@ export class Dialogue {
     const { table } = this.#parts.context;
     if (!this.#isOpen(prompt)) return true;
     const state = table.prompt(prompt)?.state;
-    const { agent_fact, life, reason, demand } = table.get(session);
-    // The agent has ended, or waits for somebody: it gets the prompt when that is over.
-    if (life === 'sleeping' || demand?.kind === 'trust') return true;
+    const { agent_fact, life, reason, demand, terminal } = table.get(session);
+    // The agent has ended, or waits for somebody: it gets the prompt when that is over. While it is being ended it may
+    // take the prompt still.
+    if (life === 'sleeping') return !this.#runs(terminal);
+    if (demand?.kind === 'trust') return true;
     if (agent_fact === 'needs-you' && !takesPrompts(reason?.kind)) return true;
     return state === 'waiting' && life === 'active' && agent_fact === 'working';
   }
@@ -152,16 +154,20 @@ export class Dialogue {
   }
 
   async #agentTerminalOf(record: SessionRecord): Promise<string> {
-    const { context, terminals } = this.#parts;
+    const { context } = this.#parts;
     const asking = await this.#starter.trust.terminalFor(record);
     if (asking !== undefined) return asking;
-    const known = terminals.terminal(record.terminal);
-    const runs = known.kind === 'known' && known.info.exited === undefined;
+    const runs = this.#runs(record.terminal);
     // One that is being put to sleep runs still.
     if (!runs || record.life === 'sleeping') await this.#starter.resume(record.id);
     const { terminal } = context.table.get(record.id);
     if (terminal === null) throw notRunning(record.id);
     return terminal;
+  }
+
+  #runs(terminal: string | null): boolean {
+    const known = this.#parts.terminals.terminal(terminal);
+    return known.kind === 'known' && known.info.exited === undefined;
   }
 
   #shellOf({ id }: SessionRecord): Promise<string> {

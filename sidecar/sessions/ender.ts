@@ -3,6 +3,7 @@ import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
+import { keepUnsentPrompts } from './unsent.ts';
 import { leavePlace } from './worktree-place.ts';
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
@@ -174,10 +175,17 @@ export class Ender {
     if (life !== 'archived' && (terminal !== null || shell !== null)) await terminals.open();
   }
 
-  async #endTerminals({ id, terminal, shell }: SessionRecord): Promise<void> {
-    const { context, terminals } = this.#parts;
+  async #endTerminals(record: SessionRecord): Promise<void> {
+    const { context, observation, terminals } = this.#parts;
+    const { id, terminal, shell } = record;
     await Promise.all([terminal, shell].map((each) => (each === null ? undefined : terminals.end(each))));
     context.step?.('agent-ended');
+    if (terminal !== null) {
+      // It may have taken a prompt until its end.
+      await observation.takeIn(id);
+      observation.endTurn(record, 'interrupted');
+      keepUnsentPrompts(context.table, id, context.clock.now());
+    }
     context.table.update(id, {
       ...(terminal === null ? {} : { terminal: null }),
       ...(shell === null ? {} : { shell: null }),

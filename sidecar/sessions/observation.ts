@@ -261,6 +261,7 @@ export class Observation {
     if (before.git_dir === null) return;
     this.#watchFolder(id, before.git_dir, watched);
     const taken = await this.#intake.take(before, before.git_dir, watched.feed);
+    const ended = this.#endLateTurn(table.get(id));
     const record = table.get(id);
     const reading =
       record.terminal === null
@@ -282,7 +283,7 @@ export class Observation {
     // turn that has ended is shown with what it cost.
     const paid = await this.#intake.takeCost(record);
     const changed = reading !== undefined && this.#interpret(table.get(id), reading);
-    if (changed || taken || paid) this.#announce(id);
+    if (changed || taken || ended || paid) this.#announce(id);
     if (changed && reading?.agent === 'finished') {
       this.#context.clock.after(LATE_ROW_MS, () => this.#hint(id));
     }
@@ -290,6 +291,15 @@ export class Observation {
     if (watched.feed.hasMore) this.#hint(id);
     watched.feed.hasMore = false;
     this.#noteStranded(table.get(id));
+    this.#notePlace(table.get(id));
+  }
+
+  /** A turn that began as its agent was being ended: nothing else tells of its end. Gives whether there was one. */
+  #endLateTurn({ id, life, terminal }: SessionRecord): boolean {
+    if (life !== 'sleeping') return false;
+    if (terminal !== null && this.#terminals.terminal(terminal).kind !== 'gone') return false;
+    const endedAt = this.#context.clock.now();
+    return this.#intake.endTurn(id, { outcome: 'interrupted', answer: null, endedAt });
   }
 
   #noteStranded(record: SessionRecord): void {

@@ -11,6 +11,7 @@ import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
+import { keepUnsentPrompts } from './unsent.ts';
 import { makeWorktree } from './worktree-making.ts';
 import { leavePlace } from './worktree-place.ts';
 
@@ -122,6 +123,8 @@ export class Starter {
       const known = terminals.terminal(record.terminal);
       if (known.kind === 'known' && known.info.exited === undefined) return;
       if (known.kind === 'known') await terminals.forget(known.info.id);
+      await observation.takeIn(id);
+      this.#keepUnsent(record);
       context.table.update(id, {
         life: 'starting',
         starts: true,
@@ -178,7 +181,7 @@ export class Starter {
         if (!record.starts) return this.#leaveAsleep(id);
         // An agent of before may have got its prompt, and be gone.
         await observation.takeIn(id);
-        this.#rearmFirstPrompt(placed);
+        this.#keepUnsent(placed);
         await this.#launch(placed);
       } catch (error) {
         this.#notStarted(id, error);
@@ -208,14 +211,12 @@ export class Starter {
     view.announce(id);
   }
 
-  /** A first prompt that was on its way in a terminal that never was goes along again. */
-  #rearmFirstPrompt(record: SessionRecord): void {
+  /** What was on its way in a terminal that never was, or is no longer, goes along. */
+  #keepUnsent({ id, terminal }: SessionRecord): void {
     const { context, terminals } = this.#parts;
-    if (context.table.turnCount(record.id) > 0 || terminals.terminal(record.terminal).kind === 'known')
-      return;
-    for (const prompt of context.table.openPrompts(record.id)) {
-      if (prompt.state === 'sent') context.table.updatePrompt(prompt.id, { state: 'waiting', tries: 0 });
-    }
+    const known = terminals.terminal(terminal);
+    if (known.kind === 'known' && known.info.exited === undefined) return;
+    keepUnsentPrompts(context.table, id, context.clock.now());
   }
 
   /** Takes back a session that clients have seen already. */

@@ -315,9 +315,19 @@ async function send(context: CommandContext, name: string, text: string): Promis
     { session: name, text: await readPrompt(text) },
     context.signal,
   );
-  context.output.result(sent, ({ confirmed, session }) =>
-    confirmed ? `${session.id} got the prompt.` : `${session.id} gets the prompt when its turn ends.`,
-  );
+  context.output.result(sent, sentSentence);
+  if (!sent.confirmed) for (const step of nextSteps(sent.session)) context.output.hint(step);
+}
+
+/** Whether the agent has the prompt, or what has to be before it gets it. */
+function sentSentence({ confirmed, session }: { confirmed: boolean; session: Session }): string {
+  const { id, facts, reason } = session;
+  if (confirmed) return `${id} got the prompt.`;
+  if (facts.life === 'sleeping') {
+    return `The agent of ${id} has ended. It gets the prompt when it is started again: fairlead resume ${id}`;
+  }
+  if (facts.agent !== 'needs-you') return `${id} gets the prompt when its turn ends.`;
+  return `${id} needs you first, and gets the prompt then: ${printable(reason?.message ?? 'look at its terminal')}`;
 }
 
 /** How the session is after what was done, and what the person can do when it needs them. */
