@@ -1,5 +1,6 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, type GitOutput, tail } from './git.ts';
 import { isAncestor, readRef } from './refs.ts';
@@ -231,6 +232,6 @@ function noteOf(repository: Pick<Repository, 'commonDir'>, remote: string): stri
 
 function noteFetch(repository: Pick<Repository, 'commonDir'>, remote: string): void {
   const file = noteOf(repository, remote);
-  mkdirSync(join(file, '..'), { recursive: true });
+  makeFoldersIn(repository.commonDir, 'fairlead', 'fetched');
   writeFileSync(file, `${remote}\n`);
 }

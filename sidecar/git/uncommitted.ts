@@ -1,5 +1,6 @@
-import { copyFile, mkdir, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, gitFailure, isTimeout, tail } from './git.ts';
 import { readIdentity } from './identity.ts';
@@ -136,7 +137,7 @@ function keptIndexOf(gitDir: string): string {
 async function keepIndex(gitDir: string): Promise<string | undefined> {
   const index = join(gitDir, 'index');
   const copy = keptIndexOf(gitDir);
-  await mkdir(dirname(copy), { recursive: true });
+  makeFoldersIn(gitDir, 'fairlead');
   try {
     const { mtimeMs } = await stat(index);
     await copyFile(index, copy);

@@ -257,8 +257,8 @@ export class MergeQueue {
 
   #mergerOf(session: SessionRecord): Promise<Merger> {
     const { sessions } = this.#context;
-    const { main } = sessions.repository(session.repository);
-    return this.#mergers.of(sessions.git(session, main), main);
+    const place = sessions.repository(session.repository);
+    return this.#mergers.of(sessions.git(session, place.main), place);
   }
 
   /** Once, before anything else: what a queue before us left. Never rejects. */

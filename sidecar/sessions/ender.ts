@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { isRepositoryThere } from '../git/repository.ts';
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { SessionRecord } from './record.ts';
@@ -141,14 +143,18 @@ export class Ender {
           hint: `${hold.wait}, or end the agent: fairlead stop ${id}`,
         });
       }
-      const repository = await this.#starter.repositoryOf(record);
-      await requireSaved(repository, record.worktree);
+      // Where neither repository nor worktree is left there is nothing to lose.
+      const isGone =
+        !existsSync(record.worktree) &&
+        !isRepositoryThere(context.table.repository(record.repository).common_dir);
+      const repository = isGone ? undefined : await this.#starter.repositoryOf(record);
+      if (repository !== undefined) await requireSaved(repository, record.worktree);
       await this.#openFor(id);
       await this.#sleepNow(id, 'done');
       // Whoever looks for events makes their folder again, in what is being removed.
       observation.unwatch(id);
       try {
-        await removeWorktree(repository, record.worktree);
+        if (repository !== undefined) await removeWorktree(repository, record.worktree);
       } catch (error) {
         observation.watch(id);
         throw error;

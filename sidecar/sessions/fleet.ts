@@ -20,7 +20,12 @@ import { type FleetParts, Starter } from './starter.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** Demands that only their own side withdraws: the question of trust, and a prompt that is still to be given. */
-const NOT_OF_LANDING: readonly Reason['kind'][] = ['trust', 'prompt-undelivered', 'start-failed'];
+const NOT_OF_LANDING: readonly Reason['kind'][] = [
+  'trust',
+  'prompt-undelivered',
+  'start-failed',
+  'worktree-missing',
+];
 
 /** Demands without whose answer no agent starts. */
 const NOT_STARTING: readonly Reason['kind'][] = ['trust', 'start-failed'];

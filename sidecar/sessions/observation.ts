@@ -12,6 +12,7 @@ import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
+import { missingPlace } from './missing-place.ts';
 import { isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
@@ -307,7 +308,19 @@ export class Observation {
     if (demand) this.#demand(record.id, demand);
   }
 
-  #demand(id: string, demand: Reason): void {
+  /** A worktree that is not where it was is the person's to put right, and no longer once it is back. */
+  #notePlace(record: SessionRecord): void {
+    const missing = missingPlace(record, this.#context.table.repository(record.repository)) ?? null;
+    if (record.demand !== null && record.demand.kind !== 'worktree-missing') return;
+    if (!isSame(record.demand, missing)) this.#demand(record.id, missing);
+    else if (missing === null && record.reason?.kind === 'worktree-missing') {
+      // A prompt withdraws what was demanded, also one that then found no worktree.
+      this.recompute(record.id);
+      this.#announce(record.id);
+    }
+  }
+
+  #demand(id: string, demand: Reason | null): void {
     const { demand: before } = this.#context.table.get(id);
     this.#context.table.update(id, { demand });
     this.recompute(id, before);

@@ -2,6 +2,8 @@ import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchO
 import type { Git } from '../git/git.ts';
 import { ScratchObjects } from '../git/private-index.ts';
 import { mergeBase, readRef } from '../git/refs.ts';
+import { requireRepository } from '../git/repository.ts';
+import { requireOwnWorktree } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import type { SessionRecord } from './record.ts';
@@ -9,7 +11,8 @@ import type { SessionRecord } from './record.ts';
 /**
  * What a session changed since it left its base: with what is uncommitted while it has a worktree, else what its
  * branch holds. A patch as `git apply` takes it, or with `stat` one line a file.
- * @throws FairleadError `base.missing` when base or branch are gone or have nothing in common
+ * @throws FairleadError `base.missing` when base or branch are gone or have nothing in common; `repo.missing`,
+ * `worktree.broken` when they are not where they were
  */
 export async function diffOfSession(
   context: SessionContext,
@@ -41,7 +44,8 @@ export async function diffOfSession(
 /**
  * What would turn the work of one session into that of another, with what is uncommitted in either; as
  * {@link diffOfSession} gives it. No object of it is left in the repository.
- * @throws FairleadError `params.invalid` (not of one repository), `base.missing` when a branch is gone
+ * @throws FairleadError `params.invalid` (not of one repository), `base.missing` when a branch is gone, `repo.missing`,
+ * `worktree.broken`
  */
 export async function diffOfSessions(
   context: SessionContext,
@@ -54,11 +58,9 @@ export async function diffOfSessions(
       hint: 'Compare two sessions of the same repository: fairlead ls',
     });
   }
-  const git = gitOf(
-    context,
-    context.table.environment(one.environment),
-    context.table.repository(one.repository).main,
-  );
+  const known = context.table.repository(one.repository);
+  requireRepository(known);
+  const git = gitOf(context, context.table.environment(one.environment), known.main);
   await using scratch = await ScratchObjects.open(git);
   const from = await workOf(context, one, scratch);
   const to = await workOf(context, other, scratch);
@@ -86,9 +88,13 @@ function isOnDisk(record: SessionRecord): boolean {
   return record.life !== 'archived' && record.git_dir !== null;
 }
 
+/** @throws FairleadError `repo.missing`, `worktree.broken` when what is to be compared is not there */
 function gitOfSession(context: SessionContext, record: SessionRecord): Git {
   const { table } = context;
-  const folder = isOnDisk(record) ? record.worktree : table.repository(record.repository).main;
+  const known = table.repository(record.repository);
+  requireRepository(known);
+  if (isOnDisk(record)) requireOwnWorktree({ commonDir: known.common_dir }, record.worktree, record.branch);
+  const folder = isOnDisk(record) ? record.worktree : known.main;
   return gitOf(context, table.environment(record.environment), folder);
 }
 

@@ -1,4 +1,4 @@
-import { openRepository, type Repository } from '../git/repository.ts';
+import { openKnownRepository, type Repository } from '../git/repository.ts';
 import { discardWorktree, registrationOf } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -163,8 +163,9 @@ export class Starter {
 
   async repositoryOf(record: SessionRecord): Promise<Repository> {
     const { context } = this.#parts;
-    const { main } = context.table.repository(record.repository);
-    return openRepository(main, gitOf(context, context.table.environment(record.environment), main));
+    const known = context.table.repository(record.repository);
+    const git = gitOf(context, context.table.environment(record.environment), known.main);
+    return openKnownRepository(known, git);
   }
 
   async #proceed(id: string): Promise<void> {
