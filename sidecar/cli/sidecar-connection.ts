@@ -16,7 +16,7 @@ import { sleep, systemClock } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { findNode } from '../platform/node-runtime.ts';
-import { type Paths, pathsFor, preparePaths } from '../platform/paths.ts';
+import { type Paths, pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
 import {
@@ -68,6 +68,7 @@ export class SidecarConnection {
    */
   static async open(request: ConnectionRequest, options: { start: boolean }): Promise<SidecarConnection> {
     const paths = pathsFor(request.environment);
+    requireSocketPath(paths);
     if (!options.start) {
       const socket = await tryConnect(paths.sidecarSocket);
       if (socket === undefined) {
