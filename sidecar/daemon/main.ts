@@ -17,14 +17,14 @@ const IDLE_MS = 600_000;
 
 /**
  * `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant.
- * With `--inspect FOLDER` it serves nobody, and prints as JSON what it finds of all that it needs.
+ * With `--inspect FOLDER` (empty: in none) it serves nobody, and prints as JSON what it finds of all that it needs.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { home: { type: 'string' }, inspect: { type: 'string' } } });
   const paths = pathsFor(values.home === undefined ? process.env : { FAIRLEAD_HOME: values.home });
   if (values.inspect !== undefined) {
     const environment = cleanEnvironment(process.env);
-    const findings = await inspectSurroundings({ paths, folder: values.inspect, environment });
+    const findings = await inspectSurroundings({ paths, folder: values.inspect || null, environment });
     process.stdout.write(JSON.stringify(findings));
     return;
   }

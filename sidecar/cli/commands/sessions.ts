@@ -7,7 +7,7 @@ import type { Reason, ReasonKind } from '../../protocol/reason.ts';
 import { PermissionMode, type Session, type Turn } from '../../protocol/session.ts';
 import type { Act } from '../act.ts';
 import { count, examples, filled, key, line, seconds, sessionArgument } from '../arguments.ts';
-import type { CommandContext } from '../context.ts';
+import { type CommandContext, requireFolder } from '../context.ts';
 import { entrySentence } from '../entry-sentence.ts';
 import { landingSteps, nextSteps } from '../next-steps.ts';
 import { age, dollars, type Output, printable, table } from '../output.ts';
@@ -158,12 +158,13 @@ async function newSession(
   options: NewOptions,
 ): Promise<void> {
   const { start, bringChanges, ...named } = options;
+  const folder = requireFolder(context);
   const text = prompt === undefined ? {} : { prompt: await readPrompt(prompt) };
   const made = await withProgress(context.output, 'Making branch and worktree…', async () => {
     const sidecar = await context.sidecar();
     return sidecar.request(
       protocol.NewSession,
-      { folder: context.folder, ...text, ...named, start, bringChanges },
+      { folder, ...text, ...named, start, bringChanges },
       context.signal,
     );
   });
