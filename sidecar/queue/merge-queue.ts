@@ -109,7 +109,7 @@ export class MergeQueue {
    * Puts a session at the end of the land order. One that waits already keeps its place, takes over what is asked for,
    * and is looked at again at once.
    * @throws FairleadError `land.where-to-unset`, `land.no-remote`, `land.nothing-to-land`, `land.uncommitted`,
-   * `land.base-diverged`, `land.already-queued`, `git.too-old`, `session.missing`, `session.ambiguous`
+   * `land.base-diverged`, `land.branch-missing`, `land.work-elsewhere`, `land.already-queued`, `worktree.broken`, `git.too-old`, `session.missing`, `session.ambiguous`
    */
   async land(request: LandRequest): Promise<QueueEntry> {
     const session = this.#context.sessions.resolve(request.session);

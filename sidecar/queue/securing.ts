@@ -1,12 +1,12 @@
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { type CommitAllOutcome, commitAll } from '../git/uncommitted.ts';
+import { findMisplacedWork, type Misplaced } from '../git/work-place.ts';
 import { branchTip, inspectWorktree, requireWorktree } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import { notCommitted } from './land-request.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
-import { findMisplacedWork, type Misplaced } from './work-place.ts';
 
 /** The commit that is to land, with everything in it that the agent left uncommitted. */
 export type Secured = { kind: 'secured'; head: string } | Outcome;

@@ -1,9 +1,10 @@
 import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchOnDisk } from '../git/diff.ts';
 import type { Git } from '../git/git.ts';
 import { ScratchObjects } from '../git/private-index.ts';
-import { mergeBase, readRef } from '../git/refs.ts';
-import { requireRepository } from '../git/repository.ts';
-import { requireOwnWorktree } from '../git/worktrees.ts';
+import { mergeBase, readRef, resolveCommit } from '../git/refs.ts';
+import { openKnownRepository, requireRepository } from '../git/repository.ts';
+import { findMisplacedWork } from '../git/work-place.ts';
+import { inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import type { SessionRecord } from './record.ts';
@@ -21,9 +22,12 @@ export async function diffOfSession(
 ): Promise<string> {
   const onDisk = isOnDisk(record);
   const git = gitOfSession(context, record);
-  const head = onDisk ? 'HEAD' : await readRef(git, `refs/heads/${record.branch}`);
-  const from = head === undefined ? undefined : await startOf(git, record, head);
-  if (head === undefined || from === undefined) {
+  const branch = `refs/heads/${record.branch}`;
+  const head =
+    onDisk && (await resolveCommit(git, 'HEAD')) !== undefined ? 'HEAD' : await readRef(git, branch);
+  if (head === undefined) throw await goneBranch(context, record);
+  const from = await startOf(git, record, head);
+  if (from === undefined) {
     throw new FairleadError('base.missing', `${record.branch} cannot be compared with ${record.base}.`, {
       hint: 'One of the two branches is gone, or they have no common history.',
     });
@@ -33,12 +37,34 @@ export async function diffOfSession(
     const files = onDisk
       ? await changedFilesOnDisk(git, from, { signal })
       : await changedFiles(git, from, head, { signal });
-    return statOf(files);
+    return [statOf(files), ...noteOn(context, record)].join('\n');
   }
   const patch = onDisk
     ? await patchOnDisk(git, from, { signal })
     : await patchBetween(git, from, head, { signal });
-  return patch.toString('utf8');
+  // What stands before the first file is nothing to `git apply`.
+  return [...noteOn(context, record), patch.toString('utf8')].join('\n');
+}
+
+/** That the worktree stands on another branch than the session's, as a sentence. */
+function noteOn(context: SessionContext, record: SessionRecord): string[] {
+  if (!isOnDisk(record)) return [];
+  const { common_dir: commonDir } = context.table.repository(record.repository);
+  const fault = inspectWorktree({ commonDir }, record.worktree, record.branch);
+  if (fault?.kind !== 'other-branch') return [];
+  return [
+    `# The worktree stands on ${fault.branch ?? 'no branch'}, not on ${record.branch}, and only that lands; this is what is in the worktree.`,
+  ];
+}
+
+/** The error for a session without its branch, with what makes it again. */
+async function goneBranch(context: SessionContext, record: SessionRecord): Promise<FairleadError> {
+  const known = context.table.repository(record.repository);
+  const git = gitOf(context, context.table.environment(record.environment), known.main);
+  const misplaced = await findMisplacedWork(await openKnownRepository(known, git), record);
+  return new FairleadError('base.missing', misplaced?.message ?? `The branch ${record.branch} is gone.`, {
+    hint: misplaced?.hint ?? 'Try again.',
+  });
 }
 
 /**

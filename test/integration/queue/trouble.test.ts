@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 import { demoWith, TestQueue, type TestSession } from '../../support/queue.ts';
 import type { TestRepository } from '../../support/repository.ts';
 
@@ -126,5 +127,64 @@ describe('a branch that is gone', () => {
     await queue.landed(session);
     expect([demo.show('main', 'a'), demo.show('main', 'b')]).toEqual(['1\n', '2\n']);
     expect(existsSync(session.work.folder)).toBe(true);
+  });
+});
+
+describe('work that is not where it would land from', () => {
+  it('is said to be on the branch that the agent made, with the commands that bring it over', async () => {
+    const demo = demoWith();
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Add');
+    session.work.branch('feature').commit({ a: '1\n' }, 'On a branch of its own');
+    session.work.write({ b: '2\n' });
+    const error = await queue.land(session).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'land.work-elsewhere',
+      message: 'The worktree stands on feature, not on fairlead/add, and only that lands.',
+    });
+    if (!(error instanceof FairleadError)) throw error;
+    for (const command of error.hint?.matchAll(/git -C \S+ ([a-z]+ [^&]+)/g) ?? []) {
+      session.work.git(...(command[1] ?? '').trim().split(' '));
+    }
+    await queue.landed(session);
+    expect([demo.show('main', 'a'), demo.show('main', 'b')]).toEqual(['1\n', '2\n']);
+  });
+
+  it('is said to be at no branch, with what brings it back', async () => {
+    const demo = demoWith();
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Add');
+    session.work.git('switch', '--quiet', '--detach');
+    const tip = session.work.commit({ a: '1\n' }, 'Adrift');
+    const error = await queue.land(session).catch((thrown: unknown) => thrown);
+    if (!(error instanceof FairleadError)) throw error;
+    expect(error.message).toBe('The worktree stands on no branch, not on fairlead/add, and only that lands.');
+    expect(tip.startsWith(/ merge (\w+)$/.exec(error.hint ?? '')?.[1] ?? 'no')).toBe(true);
+  });
+
+  it('is said to be on a branch of another name when the person renamed it', async () => {
+    const demo = demoWith();
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Add', { files: { a: '1\n' } });
+    demo.git('branch', '-m', session.branch, 'mine');
+    const error = await queue.land(session).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'land.branch-missing',
+      message: 'The branch fairlead/add does not exist; its worktree stands on mine.',
+    });
+    if (!(error instanceof FairleadError)) throw error;
+    session.work.git(...(error.hint ?? '').replace(/^.* -C \S+ /, '').split(' '));
+    await queue.landed(session);
+  });
+
+  it('is said to be gone when neither branch nor worktree has any', async () => {
+    const demo = demoWith();
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Add');
+    rmSync(session.work.folder, { recursive: true });
+    await expect(queue.land(session)).rejects.toMatchObject({
+      code: 'land.nothing-to-land',
+      hint: expect.stringContaining('is gone'),
+    });
   });
 });

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { operationInProgress } from '../git/operation.ts';
-import type { Repository } from '../git/repository.ts';
-import { branchTip, inspectWorktree, registrationOf } from '../git/worktrees.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { quoteWord } from '../platform/shell.ts';
-import type { SessionRecord } from '../sessions/record.ts';
+import { operationInProgress } from './operation.ts';
+import type { Repository } from './repository.ts';
+import { branchTip, inspectWorktree, registrationOf } from './worktrees.ts';
 
 /** Why the work of a session is not where it would land from. */
 export interface Misplaced {
@@ -22,11 +21,10 @@ export interface Misplaced {
  */
 export async function findMisplacedWork(
   repository: Repository,
-  session: SessionRecord,
+  { branch, worktree, life }: { branch: string; worktree: string; life: string },
 ): Promise<Misplaced | undefined> {
-  const { branch, worktree } = session;
   const { git } = repository;
-  const fault = session.life === 'archived' ? undefined : inspectWorktree(repository, worktree, branch);
+  const fault = life === 'archived' ? undefined : inspectWorktree(repository, worktree, branch);
   const there = quoteWord(worktree);
   const isThere = (await branchTip(git, branch)) !== undefined;
   if (fault?.kind === 'other-branch') {
