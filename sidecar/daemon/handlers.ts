@@ -44,6 +44,7 @@ export function handlersOf(parts: Parts): Handlers {
       return run(parse(kind.params, params), client, signal);
     });
 
+  on(protocol.Ping, () => ({}));
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
   on(protocol.StopSidecar, (options, client) => parts.stop(options, client));

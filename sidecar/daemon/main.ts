@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   }
   preparePaths(paths);
   const log = fileLog(join(paths.logs, 'sidecar.log'), 'sidecar', systemClock);
-  if (takeProcessLock(join(paths.run, 'sidecar.lock')) === undefined) {
+  if (takeProcessLock(paths.sidecarLock) === undefined) {
     log.info('another sidecar serves this home');
     process.exit(EXIT_TAKEN);
   }

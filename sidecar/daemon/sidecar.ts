@@ -212,8 +212,11 @@ export class Sidecar {
       paths,
       person,
       status: () => this.#status(),
-      doctor: (folder, client) =>
-        inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
+      doctor: async (folder, client) => {
+        await this.#terminals.check();
+        const { host: ptyhost, silent } = this.#terminals;
+        return inspect({ paths, folder, environment: client.environment, ptyhost, silent, node });
+      },
       stop: (request, asker) => this.#stop(request, asker),
       follow: (client) => this.#follow(client),
       diff: ({ session, against, stat }, signal) =>
@@ -336,8 +339,12 @@ export class Sidecar {
   }
 
   async #status(): Promise<SidecarStatus> {
-    if (this.#terminals.host !== undefined) await this.#terminals.refresh();
-    const host = this.#terminals.host;
+    if (this.#terminals.host !== undefined) {
+      await this.#terminals
+        .refresh()
+        .catch((error: unknown) => this.#platform.log.warn('ptyhost not asked', { error: messageOf(error) }));
+    }
+    const { host, silent } = this.#terminals;
     const owners = this.#fleet.terminalOwners();
     return {
       sidecar: {
@@ -357,6 +364,7 @@ export class Sidecar {
               terminals: this.#terminals.terminals.length,
               memoryBytes: memoryOf(host.pid),
             },
+      ptyhostFault: silent === undefined ? null : `${silent.message} ${silent.hint ?? ''}`.trim(),
       home: this.#options.paths.home,
       sessions: this.#fleet.countStates(),
       terminals: this.#terminals.terminals.map((terminal) => ({

@@ -14,6 +14,9 @@ export interface Paths {
   run: string;
   sidecarSocket: string;
   ptyhostSocket: string;
+  /** Each held by its daemon for as long as that lives. */
+  sidecarLock: string;
+  ptyhostLock: string;
   spawnLock: string;
   logs: string;
   secrets: string;
@@ -53,6 +56,8 @@ export function pathsFor(environment: Readonly<Record<string, string | undefined
     run,
     sidecarSocket: join(run, 'sidecar.sock'),
     ptyhostSocket: join(run, 'ptyhost.sock'),
+    sidecarLock: join(run, 'sidecar.lock'),
+    ptyhostLock: join(run, 'ptyhost.lock'),
     spawnLock: join(run, 'spawn.lock'),
     logs: join(home, 'logs'),
     secrets: join(home, 'secrets'),

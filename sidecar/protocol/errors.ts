@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   'config.invalid',
   'cost.unreadable',
   'daemon.lost',
+  'daemon.not-answering',
   'daemon.not-running',
   'daemon.spawn-failed',
   'disk.full',

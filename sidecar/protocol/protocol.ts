@@ -102,6 +102,8 @@ export const SidecarStatus = z.object({
   ptyhost: z
     .object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.number().nullable() })
     .nullable(),
+  /** Why the ptyhost cannot be told of though there may be one; null when it answers or none is needed. */
+  ptyhostFault: z.string().nullable().default(null),
   home: z.string(),
   sessions: z.record(z.string(), z.int()),
   terminals: z.array(
@@ -116,6 +118,8 @@ export const SidecarStatus = z.object({
   ),
 });
 export type SidecarStatus = z.infer<typeof SidecarStatus>;
+/** Answered at once: shows that the sidecar is alive. */
+export const Ping = request('sidecar/ping', None, z.object({}));
 export const Status = request('sidecar/status', None, SidecarStatus);
 
 export const Finding = z.object({

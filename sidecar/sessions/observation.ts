@@ -3,6 +3,7 @@ import { SharedRegistry } from '../agents/claude/registry.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { isPrivateFolder, makePrivateFolder } from '../environments/private-folder.ts';
+import { sleep } from '../platform/clock.ts';
 import { bootId } from '../platform/processes.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -23,6 +24,12 @@ import type { TerminalHost } from './terminal-host.ts';
 
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
+
+/** How often it is looked whether the ptyhost answers, in milliseconds. */
+const CHECK_MS = 10_000;
+
+/** How long the ptyhost is waited for at the start, in milliseconds. */
+const REACHED_WITHIN_MS = 2_000;
 
 /** Events come in bursts: one look for those that come within so many milliseconds. */
 const GATHER_MS = 15;
@@ -68,6 +75,8 @@ export class Observation {
   /** Terminals of which nothing is known since the machine was started anew. */
   readonly #beforeBoot = new Set<string>();
   #cancelPoll: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
+  #stopped = false;
   #endListening: (() => void) | undefined;
 
   constructor(
@@ -101,12 +110,16 @@ export class Observation {
         else if (session.shell === terminal && !this.#runs(terminal)) this.#announce(session.id);
       }
     });
-    await this.#reachTerminals();
+    // One that does not answer must not keep anybody from being served.
+    await Promise.race([this.#reachTerminals(), sleep(REACHED_WITHIN_MS)]);
     this.#poll();
+    this.#check();
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#cancelPoll?.();
+    this.#cancelCheck?.();
     this.#endListening?.();
     for (const { folder } of this.#watched.values()) folder?.watcher.close();
     this.#watched.clear();
@@ -232,6 +245,14 @@ export class Observation {
     this.#context.clock.after(GATHER_MS, () => void this.look(id));
   }
 
+  #check(): void {
+    if (this.#stopped) return;
+    this.#cancelCheck = this.#context.clock.after(
+      CHECK_MS,
+      () => void this.#terminals.check().finally(() => this.#check()),
+    );
+  }
+
   #poll(): void {
     this.#cancelPoll = this.#context.clock.after(POLL_MS, () => {
       for (const id of this.#watched.keys()) this.#hint(id);
@@ -272,6 +293,7 @@ export class Observation {
             events: [...this.#intake.events(id, watched.feed).values()],
             transcript: watched.feed.transcript,
             registry: this.#registry,
+            silent: this.#terminals.silent,
             rebooted: this.#beforeBoot.has(record.terminal),
           });
     if (reading !== undefined && record.terminal !== null) this.#beforeBoot.delete(record.terminal);

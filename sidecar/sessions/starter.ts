@@ -24,6 +24,9 @@ export interface FleetParts {
   serial: Serial;
 }
 
+/** How soon a start is taken up again for which the ptyhost did not answer, in milliseconds. */
+const AGAIN_MS = 2_000;
+
 /** Starts sessions: from a prompt, from what a crash left, from their sleep. */
 export class Starter {
   readonly trust: TrustGate;
@@ -101,7 +104,17 @@ export class Starter {
     // What an earlier sidecar started is found again only where it runs.
     void (record.starts ? terminals.open() : Promise.resolve())
       .then(() => this.#holdOrProceed(record))
-      .catch((error: unknown) => this.#notStarted(record.id, error));
+      .catch((error: unknown) => {
+        const { id } = record;
+        if (!isNotAnswering(error)) return this.#notStarted(id, error);
+        // Its agent may run there. What is known of it meanwhile is told by a look.
+        const { context, observation } = this.#parts;
+        observation.watch(id);
+        context.clock.after(AGAIN_MS, () => {
+          const now = context.table.find(id);
+          if (now?.life === 'starting') this.continue(now);
+        });
+      });
   }
 
   /**
@@ -259,6 +272,10 @@ export class Starter {
     leavePlace(context, record.worktree);
     view.announce(id);
   }
+}
+
+function isNotAnswering(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'daemon.not-answering';
 }
 
 /** @throws FairleadError `session.not-running` */
