@@ -3,7 +3,7 @@ import { signsCommits } from '../git/commits.ts';
 import { readIdentity } from '../git/identity.ts';
 import type { LandingOutcome } from '../git/landing-commit.ts';
 import type { Merger } from '../git/merging.ts';
-import { isAncestor } from '../git/refs.ts';
+import { isAncestor, isInHistory } from '../git/refs.ts';
 import { branchTip } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
@@ -48,7 +48,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   if (base.kind !== 'base') return base;
   for (const commit of context.entries.closedIntents(entry.id, entry.head)) {
     // A push that was given up has arrived after all.
-    if (await isAncestor(repository.git, commit, base.commit)) {
+    if (await isInHistory(repository.git, commit, base.commit)) {
       return landed(context, repository, entry, base, commit);
     }
   }

@@ -1,7 +1,7 @@
 import type { Upstream } from '../git/base.ts';
 import { systemChildren } from '../git/children.ts';
 import { liveGits } from '../git/live-gits.ts';
-import { isAncestor, readRef } from '../git/refs.ts';
+import { isAncestor, isInHistory, readRef } from '../git/refs.ts';
 import { fetchRef, push } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
 import { findRefusal, recoverBase, swapBase } from '../git/swap.ts';
@@ -69,7 +69,7 @@ export async function resolveIntent(
   }
   const base = await readTargetBase(entry, repository);
   if (base.kind !== 'base') return base;
-  if (!(await isAncestor(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
+  if (!(await isInHistory(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
   return landed(context, repository, entry, base, intent.new_commit);
 }
 
