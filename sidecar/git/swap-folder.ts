@@ -70,6 +70,9 @@ export async function findObstacle(
     // Where HEAD has moved already, what is staged says nothing; what is changed on disk does.
     if (options.headHasMoved && entry.onDisk === '.') continue;
     if (options.wasCutOff && !entry.isStaged && entry.onDisk === 'D') continue;
+    // Of a submodule only the commit moves that is written down: what is checked out in it stays.
+    const isSubmodule = change.oldMode === GITLINK && change.newMode === GITLINK;
+    if (isSubmodule && !entry.isStaged && entry.mode === GITLINK) continue;
     const asNew = entry.mode === change.newMode && (entry.mode === ABSENT || entry.id === change.newId);
     if (entry.isStaged && asNew) stagedAsNew.add(entry.path);
     else changed.push(entry.path);
