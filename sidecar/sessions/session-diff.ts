@@ -1,5 +1,6 @@
 import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchOnDisk } from '../git/diff.ts';
 import type { Git } from '../git/git.ts';
+import { displayPath } from '../git/names.ts';
 import { ScratchObjects } from '../git/private-index.ts';
 import { mergeBase, readRef, resolveCommit } from '../git/refs.ts';
 import { openKnownRepository, requireRepository } from '../git/repository.ts';
@@ -135,7 +136,7 @@ function statOf(files: readonly FileChange[]): string {
     files.reduce((total, file) => total + (count(file) ?? 0), 0);
   const rows = files.map(({ path, added, deleted, status }) => {
     const counts = added === undefined ? 'binary' : `+${added} -${deleted}`;
-    return `${counts.padStart(14)}  ${path}${status === 'modified' ? '' : ` (${status})`}`;
+    return `${counts.padStart(14)}  ${displayPath(path)}${status === 'modified' ? '' : ` (${status})`}`;
   });
   const total = `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${sum(({ added }) => added)} -${sum(({ deleted }) => deleted)}`;
   return [...rows, total].join('\n');

@@ -59,6 +59,21 @@ describe('a place that is gone', { timeout: 120_000 }, () => {
     expect(repository.at(root).tryGit('rev-parse', '--verify', 'HEAD').exitCode).not.toBe(0);
   });
 
+  it('is told by diff when it is the branch, and when the worktree stands on another', async () => {
+    const work = repository.at(session.worktree).branch('own').commit({ '\u001b[31mc': '1\n' }, 'Own');
+    expect(work).not.toBe('');
+    const { stdout } = await fairlead.run(['diff', session.id, '--stat']);
+    expect(stdout).toContain(`# The worktree stands on own, not on ${session.branch}`);
+    expect(stdout).toContain('\\x1b[31mc (added)');
+    repository.at(session.worktree).git('switch', '--quiet', session.branch);
+    repository.git('update-ref', '-d', `refs/heads/${session.branch}`);
+    expect(await fairlead.error(['diff', session.id])).toMatchObject({
+      code: 'base.missing',
+      message: `The branch ${session.branch} does not exist.`,
+      hint: expect.stringContaining(` branch ${session.branch} `),
+    });
+  });
+
   it('is no hindrance to putting a session away of which nothing is left', async () => {
     rmSync(repository.folder, { recursive: true });
     rmSync(session.worktree, { recursive: true });
