@@ -20,6 +20,7 @@ import { ANSWER_WITHIN_MS, afterSilence, lockHolder, notAnswering } from '../pla
 import { type Paths, pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
+import * as protocol from '../protocol/protocol.ts';
 import {
   AskPerson,
   Initialize,
@@ -41,7 +42,36 @@ export interface ConnectionRequest {
 const GREETINGS = 5;
 /** How often a sidecar that is waited for is asked whether it is alive, in milliseconds. */
 const PING_MS = 2_000;
-const TRY_AGAIN = { hint: 'Run it again; nothing that was decided is lost.' };
+
+/** The cause of `daemon.lost` when the connection ended without a word: the sidecar died. */
+export const SUDDEN_END = new Error('The connection ended.');
+
+/** Requests that change nothing, so that they can be made again. */
+const ONLY_LOOK: readonly { method: string }[] = [
+  protocol.Status,
+  protocol.Doctor,
+  protocol.ListSessions,
+  protocol.ShowSession,
+  protocol.ShowNeed,
+  protocol.Wait,
+  protocol.Turns,
+  protocol.Diff,
+  protocol.LandPreview,
+  protocol.ListQueue,
+  protocol.CostSummary,
+  protocol.FollowEvents,
+];
+
+/** `method`: of the request that was under way, of which it is not known whether it was carried out. */
+function suddenEnd(method?: string): FairleadError {
+  const repeatable = method === undefined || ONLY_LOOK.some((kind) => kind.method === method);
+  return new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
+    hint: repeatable
+      ? 'Run it again.'
+      : 'See what has come of it before you run it again: fairlead ls, fairlead queue',
+    cause: SUDDEN_END,
+  });
+}
 
 const WireErrorData = z.looseObject({
   code: z.string(),
@@ -125,7 +155,7 @@ export class SidecarConnection {
     connection.listen();
     // A connection that ends does not settle what was asked over it.
     const lost = new Promise<never>((_resolve, reject) => {
-      socket.once('close', () => reject(new FairleadError('daemon.lost', 'The sidecar ended.', TRY_AGAIN)));
+      socket.once('close', () => reject(suddenEnd()));
     });
     lost.catch(() => {});
     const silence = Promise.withResolvers<never>();
@@ -171,12 +201,12 @@ export class SidecarConnection {
     try {
       const pending = this.#connection.sendRequest(kind.method, params, cancel.token);
       const lost = this.#ended.then((): never => {
-        throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', TRY_AGAIN);
+        throw suddenEnd(kind.method);
       });
       lost.catch(() => {});
       return kind.result.parse(await Promise.race([pending, lost, silence.found]));
     } catch (error) {
-      throw fromWire(error);
+      throw fromWire(error, kind.method);
     } finally {
       silence.end();
       signal?.removeEventListener('abort', onAbort);
@@ -289,7 +319,15 @@ function requireCommonVersion(info: SidecarInfo): void {
   }
 }
 
-function fromWire(error: unknown): FairleadError {
+/** What a socket says that is written to as its other end goes. */
+const BROKEN: readonly unknown[] = [
+  'EPIPE',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+];
+
+function fromWire(error: unknown, method?: string): FairleadError {
   if (error instanceof z.ZodError) {
     return new FairleadError(
       'client.too-new',
@@ -300,6 +338,7 @@ function fromWire(error: unknown): FairleadError {
       },
     );
   }
+  if (error instanceof Error && 'code' in error && BROKEN.includes(error.code)) return suddenEnd(method);
   if (!(error instanceof ResponseError)) return asFairleadError(error);
   if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
   const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;

@@ -156,6 +156,12 @@ export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor:
 /** Most sessions that one `session/new` makes. */
 export const MAX_ATTEMPTS = 16;
 
+/**
+ * A client's own id of a request. The same one again, also to another sidecar and while the first is under way, makes
+ * nothing a second time: it goes on with what the first has made, and answers as that.
+ */
+const RequestId = z.uuid().optional();
+
 /** A name for a session that is the person's own. */
 export const Key = z
   .string()
@@ -179,6 +185,7 @@ export const NewSession = request(
     attempts: z.int().min(1).max(MAX_ATTEMPTS).default(1),
     /** Whether uncommitted changes of the main checkout are copied into the worktree. */
     bringChanges: z.boolean().default(false),
+    requestId: RequestId,
   }),
   z.object({
     /** The first attempt. */
@@ -199,7 +206,7 @@ export const ListSessions = request(
 export const ShowSession = request('session/show', S, Session);
 export const SendPrompt = request(
   'session/send',
-  S.extend({ text: Text }),
+  S.extend({ text: Text, requestId: RequestId }),
   z.object({ session: Session, confirmed: z.boolean() }),
 );
 export const Answer = request(

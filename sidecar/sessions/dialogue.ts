@@ -33,15 +33,41 @@ export class Dialogue {
    * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`; the agent
    * does not get the prompt later then
    */
-  async send(name: string, text: string, signal: AbortSignal): Promise<boolean> {
+  async send(name: string, text: string, signal: AbortSignal, requestId?: string): Promise<boolean> {
     const { context, observation, view } = this.#parts;
-    const { table, clock, ids } = context;
+    const { table } = context;
     const { id, life } = view.living(name);
-    const prompt = ids.uuid();
-    table.transaction(() => {
+    const prompt = this.#keep(id, text, requestId);
+    context.step?.('prompt-stored');
+    if (life === 'sleeping' && this.#isOpen(prompt)) await this.#startFor(prompt, id);
+    await observation.look(id);
+    await view
+      .until(() => this.#isSettled(prompt, id), { signal })
+      .catch((error: unknown) => {
+        if (!(error instanceof FairleadError && error.code === 'daemon.lost')) throw error;
+        throw new FairleadError('daemon.lost', `The sidecar is ending; the prompt for ${id} is kept.`, {
+          hint: `It is brought there by the next one. See how it gets on: fairlead show ${id}`,
+        });
+      });
+    const state = table.prompt(prompt)?.state;
+    if (state !== 'failed') return state === 'confirmed';
+    const { demand } = table.get(id);
+    const why = demand?.kind === 'prompt-undelivered' ? demand.message : 'The agent did not take the prompt.';
+    throw new FairleadError('prompt.undelivered', why, {
+      hint: `See what stands in its terminal before you send it again: fairlead attach ${id}`,
+    });
+  }
+
+  /** Stores a prompt, or finds it when the same request came before. Gives its id. */
+  #keep(session: string, text: string, requestId: string | undefined): string {
+    const { table, clock, ids } = this.#parts.context;
+    return table.transaction(() => {
+      const known = requestId === undefined ? undefined : table.promptOf(requestId);
+      if (known !== undefined) return known.id;
+      const id = ids.uuid();
       table.addPrompt({
-        id: prompt,
-        session: id,
+        id,
+        session,
         text,
         state: 'waiting',
         via: 'paste',
@@ -49,19 +75,10 @@ export class Dialogue {
         created_at: clock.now(),
         sent_at: null,
         confirmed_at: null,
+        request: requestId ?? null,
       });
-      table.update(id, { demand: null, unread: false });
-    });
-    context.step?.('prompt-stored');
-    if (life === 'sleeping') await this.#startFor(prompt, id);
-    await observation.look(id);
-    await view.until(() => this.#isSettled(prompt, id), { signal });
-    const state = table.prompt(prompt)?.state;
-    if (state !== 'failed') return state === 'confirmed';
-    const { demand } = table.get(id);
-    const why = demand?.kind === 'prompt-undelivered' ? demand.message : 'The agent did not take the prompt.';
-    throw new FairleadError('prompt.undelivered', why, {
-      hint: `See what stands in its terminal before you send it again: fairlead attach ${id}`,
+      table.update(session, { demand: null, unread: false });
+      return id;
     });
   }
 

@@ -204,9 +204,10 @@ export class Fleet {
     name: string,
     text: string,
     signal: AbortSignal,
+    requestId?: string,
   ): Promise<{ session: Session; confirmed: boolean }> {
     const { id } = this.#parts.view.living(name);
-    const confirmed = await this.#dialogue.send(id, text, signal);
+    const confirmed = await this.#dialogue.send(id, text, signal, requestId);
     return { session: this.show(id), confirmed };
   }
 

@@ -6,7 +6,7 @@ import { gitOf, type SessionContext } from './context.ts';
 import type { FleetView } from './fleet-view.ts';
 import { launchAgent, type PlacedSession } from './launching.ts';
 import type { Observation } from './observation.ts';
-import { type NewSessionRequest, planSession, type SessionPlan } from './plan.ts';
+import { type NewSessionRequest, planSession, type SessionPlan, uncommittedIn } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
@@ -27,6 +27,9 @@ export interface FleetParts {
 /** How soon a start is taken up again for which the ptyhost did not answer, in milliseconds. */
 const AGAIN_MS = 2_000;
 
+/** What `Starter.create` has made. */
+type Made = Pick<SessionPlan, 'records' | 'leftBehind' | 'notes'>;
+
 /** Starts sessions: from a prompt, from what a crash left, from their sleep. */
 export class Starter {
   readonly trust: TrustGate;
@@ -46,7 +49,33 @@ export class Starter {
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ): Promise<SessionPlan> {
+  ): Promise<Made> {
+    const { requestId } = request;
+    if (requestId === undefined) return this.#createNow(request, environment, signal);
+    return this.#parts.serial.run(`request ${requestId}`, async () => {
+      const before = await this.#madeBefore(requestId, signal);
+      return before ?? this.#createNow(request, environment, signal);
+    });
+  }
+
+  /** What an earlier sidecar has made, or was about to make, for the same request; once it is made. */
+  async #madeBefore(requestId: string, signal: AbortSignal): Promise<Made | undefined> {
+    const { context, view } = this.#parts;
+    const made = () => context.table.madeBy(requestId);
+    if (made().length === 0) return undefined;
+    await view.until(() => made().every((record) => !isHalfMade(record)), { signal });
+    const records = made();
+    const [first] = records;
+    if (first === undefined) return undefined;
+    const leftBehind = first.bring_changes ? 0 : await uncommittedIn(await this.repositoryOf(first));
+    return { records, leftBehind, notes: [] };
+  }
+
+  async #createNow(
+    request: NewSessionRequest,
+    environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Made> {
     const { context, serial } = this.#parts;
     const plan = await planSession(context, request, environment, serial, signal);
     context.step?.('session-planned');
@@ -272,6 +301,11 @@ export class Starter {
     leavePlace(context, record.worktree);
     view.announce(id);
   }
+}
+
+/** It is being made, and neither waits for the person nor has its agent's terminal. */
+function isHalfMade({ life, demand, git_dir, terminal }: SessionRecord): boolean {
+  return life === 'starting' && demand === null && (git_dir === null || terminal === null);
 }
 
 function isNotAnswering(error: unknown): boolean {

@@ -135,6 +135,16 @@ export class SessionTable {
     return this.#store.all(`SELECT * FROM session ${where}`).map((row) => SessionRecord.parse(row));
   }
 
+  /** The sessions that a client's request made, as it made them. */
+  madeBy(request: string): SessionRecord[] {
+    return this.#store
+      .all(
+        "SELECT * FROM session WHERE request = :request AND life <> 'archived' ORDER BY id <> family, branch",
+        { request },
+      )
+      .map((row) => SessionRecord.parse(row));
+  }
+
   withKey(key: string): SessionRecord | undefined {
     return parseRow(
       SessionRecord,
@@ -257,7 +267,7 @@ export class SessionTable {
 
   addPrompt(prompt: PromptRecord): void {
     this.#store.run(
-      `INSERT INTO prompt VALUES (:id, :session, :text, :state, :via, :tries, :created_at, :sent_at, :confirmed_at)`,
+      `INSERT INTO prompt VALUES (:id, :session, :text, :state, :via, :tries, :created_at, :sent_at, :confirmed_at, :request)`,
       prompt,
     );
   }
@@ -269,6 +279,14 @@ export class SessionTable {
 
   prompt(id: string): PromptRecord | undefined {
     return parseRow(PromptRecord, this.#store.get('SELECT * FROM prompt WHERE id = :id', { id }));
+  }
+
+  /** The prompt that came with a client's request. */
+  promptOf(request: string): PromptRecord | undefined {
+    return parseRow(
+      PromptRecord,
+      this.#store.get('SELECT * FROM prompt WHERE request = :request', { request }),
+    );
   }
 
   /** Prompts that have neither arrived nor failed, oldest first. */

@@ -138,6 +138,7 @@ function addSession(
     environment: table.keepEnvironment(environment),
     bring_changes: false,
     starts: true,
+    request: null,
     terminal: null,
     shell: null,
     agent_fact: 'finished',

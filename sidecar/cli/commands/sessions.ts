@@ -12,6 +12,7 @@ import { entrySentence } from '../entry-sentence.ts';
 import { landingSteps, nextSteps } from '../next-steps.ts';
 import { age, dollars, type Output, printable, table } from '../output.ts';
 import { withProgress } from '../progress.ts';
+import { requestOnce } from '../request-once.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
 import { stateLabel, stateSentence } from '../state-label.ts';
 import { readPrompt } from '../stdin.ts';
@@ -160,14 +161,16 @@ async function newSession(
   const { start, bringChanges, ...named } = options;
   const folder = requireFolder(context);
   const text = prompt === undefined ? {} : { prompt: await readPrompt(prompt) };
-  const made = await withProgress(context.output, 'Making branch and worktree…', async () => {
-    const sidecar = await context.sidecar();
-    return sidecar.request(
-      protocol.NewSession,
-      { folder, ...text, ...named, start, bringChanges },
-      context.signal,
-    );
-  });
+  const made = await withProgress(context.output, 'Making branch and worktree…', () =>
+    requestOnce(context, protocol.NewSession, (requestId) => ({
+      folder,
+      ...text,
+      ...named,
+      start,
+      bringChanges,
+      requestId,
+    })),
+  );
   context.output.result(made, ({ attempts }) => attempts.map(madeLines).join('\n\n'));
   for (const note of made.notes) context.output.note(`note: ${printable(note)}`);
   if (made.leftBehind > 0) {
@@ -310,12 +313,12 @@ function optionRows({ questions = [], ...reason }: Reason): string[] {
 }
 
 async function send(context: CommandContext, name: string, text: string): Promise<void> {
-  const sidecar = await context.sidecar();
-  const sent = await sidecar.request(
-    protocol.SendPrompt,
-    { session: name, text: await readPrompt(text) },
-    context.signal,
-  );
+  const prompt = await readPrompt(text);
+  const sent = await requestOnce(context, protocol.SendPrompt, (requestId) => ({
+    session: name,
+    text: prompt,
+    requestId,
+  }));
   context.output.result(sent, sentSentence);
   if (!sent.confirmed) for (const step of nextSteps(sent.session)) context.output.hint(step);
 }

@@ -70,6 +70,7 @@ export class SessionHome implements Disposable {
       environment: this.table.keepEnvironment({ HOME: this.folder }),
       bring_changes: false,
       starts: true,
+      request: null,
       terminal: 't',
       shell: null,
       agent_fact: 'idle',
@@ -123,6 +124,7 @@ export class SessionHome implements Disposable {
       created_at: this.clock.now(),
       sent_at: null,
       confirmed_at: null,
+      request: null,
       ...fields,
     });
   }
