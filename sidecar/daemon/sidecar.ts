@@ -42,6 +42,7 @@ import type { Client } from './client.ts';
 import { inspect } from './doctor.ts';
 import { faultPoint } from './fault-point.ts';
 import { handlersOf } from './handlers.ts';
+import { HomeWatch } from './home-watch.ts';
 import { IdleEnd } from './idle-end.ts';
 import { memoryOf } from './memory.ts';
 import { PersonLink } from './person-link.ts';
@@ -87,6 +88,7 @@ export class Sidecar {
   readonly #queue: MergeQueue;
   readonly #server: SocketServer;
   readonly #idle: IdleEnd;
+  readonly #home: HomeWatch;
   readonly #startedAt: number;
   readonly #followers = new Set<Client>();
   readonly #onEnd: () => void;
@@ -230,6 +232,7 @@ export class Sidecar {
         info: () => this.#info(),
         introduced: (client) => person.renewAgent(client.environment),
         changed: () => this.#idle.look(),
+        mayServe: () => this.#home.isOurs,
       },
       clock,
       log,
@@ -240,6 +243,10 @@ export class Sidecar {
       () => this.#isBusy(),
       () => void this.end(),
     );
+    this.#home = new HomeWatch([paths.database, paths.sidecarLock], clock, () => {
+      log.error('home is gone', { home: paths.home });
+      void this.end();
+    });
     this.#events.listen((event) => {
       for (const client of this.#followers) client.notify(EventHappened, event);
     });
@@ -253,6 +260,7 @@ export class Sidecar {
     });
     await Promise.race([isKnown, sleep(KNOWN_WITHIN_MS)]);
     await this.#server.listen(this.#options.paths.sidecarSocket);
+    this.#home.start();
     void isKnown.then(() => {
       if (!this.#ending) this.#queue.tick();
     });
@@ -272,6 +280,7 @@ export class Sidecar {
     if (this.#ending) return;
     this.#ending = true;
     this.#closing.abort();
+    this.#home.stop();
     const { log } = this.#platform;
     this.#server.stopListening();
     const endTelling = this.#tellWaits(asker);
