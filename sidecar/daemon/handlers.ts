@@ -77,8 +77,14 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }) => fleet.archive(session));
 
-  on(protocol.LandPreview, ({ session }) => queue.preview(session));
-  on(protocol.Land, (request) => queue.land(request));
+  on(protocol.LandPreview, ({ session }) => {
+    fleet.requireWork(session);
+    return queue.preview(session);
+  });
+  on(protocol.Land, (request) => {
+    fleet.requireWork(request.session);
+    return queue.land(request);
+  });
   on(protocol.ListQueue, (filter) => queue.list(filter));
   on(protocol.Unqueue, ({ session }) => queue.remove(session));
 

@@ -113,9 +113,17 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `error` itself when it is ours, else an `internal` error that keeps it as the cause. */
+/** `error` itself when it is ours, `disk.full` when the system says so, else an `internal` error; with it as the cause. */
 export function asFairleadError(error: unknown): FairleadError {
   if (error instanceof FairleadError) return error;
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+    const path =
+      'path' in error && typeof error.path === 'string' ? `: ${error.path} could not be written` : '';
+    return new FairleadError('disk.full', `The disk is full${path}.`, {
+      hint: 'Free some space and try again.',
+      cause: error,
+    });
+  }
   return new FairleadError('internal', messageOf(error), {
     hint: 'Run `fairlead logs` and report what it shows.',
     cause: error,

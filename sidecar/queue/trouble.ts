@@ -1,5 +1,5 @@
 import type { EntryReason } from '../protocol/entry.ts';
-import { type ErrorCode, FairleadError, messageOf } from '../protocol/errors.ts';
+import { asFairleadError, type ErrorCode } from '../protocol/errors.ts';
 import { type Outcome, RETRY_MS, waits } from './outcome.ts';
 
 /** What cannot mend itself: the person is called at once. The others are tried again a few times first. */
@@ -21,8 +21,9 @@ const REASON: Partial<Record<ErrorCode, EntryReason>> = {
 };
 
 /** What an error that ended an attempt means for its entry: never a try, and never silence. Pure. */
-export function troubleOf(error: unknown): Outcome {
-  if (!(error instanceof FairleadError) || !FOR_PERSON.includes(error.code)) {
+export function troubleOf(thrown: unknown): Outcome {
+  const error = asFairleadError(thrown);
+  if (!FOR_PERSON.includes(error.code)) {
     return waits('infrastructure', withHint(error), RETRY_MS.infrastructure);
   }
   // Each try may ask for the key, on somebody's screen.
@@ -35,8 +36,9 @@ export function troubleOf(error: unknown): Outcome {
 
 /** The sentence, and what to do. */
 export function withHint(error: unknown): string {
-  const hint = error instanceof FairleadError ? error.hint : undefined;
-  return hint === undefined ? messageOf(error) : `${messageOf(error)} ${closed(hint)}`;
+  const known = asFairleadError(error);
+  const { message, hint } = known;
+  return hint === undefined || known.code === 'internal' ? message : `${message} ${closed(hint)}`;
 }
 
 function closed(text: string): string {

@@ -243,6 +243,20 @@ export class Fleet {
     return inTurn || table.openPrompts(id).length > 0;
   }
 
+  /**
+   * @throws FairleadError `land.nothing-to-land`: the session has no worktree yet, for what the person has to do first;
+   * `session.missing`, `session.ambiguous`
+   */
+  requireWork(name: string): void {
+    const { id, git_dir, demand } = this.#parts.context.table.resolve(name);
+    if (git_dir !== null || demand === null) return;
+    const waits =
+      demand.kind === 'trust' ? 'it waits for your word on trust before it starts' : demand.message;
+    throw new FairleadError('land.nothing-to-land', `${id} has no work yet: ${waits.replace(/\.$/, '')}.`, {
+      hint: `See what it needs: fairlead show ${id}`,
+    });
+  }
+
   isAnyInTurn(): boolean {
     return this.#parts.context.table.list({ archived: false }).some(({ id }) => this.isInTurn(id));
   }

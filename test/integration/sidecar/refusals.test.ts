@@ -232,6 +232,26 @@ describe('new is refused, and leaves nothing half-made,', { timeout: TIMEOUT }, 
     expect(await person.session('small')).toMatchObject({ branch: 'fairlead/small' });
   });
 
+  it('when the disk of the repository is full', async () => {
+    await using person = Refusing.with();
+    const gitDir = join(person.repository.folder, '.git');
+    const copy = join(person.repository.root, 'copy.git');
+    const full = [
+      `cp -a ${gitDir} ${copy}`,
+      `mount -t tmpfs -o size=2m none ${gitDir}`,
+      `cp -a ${copy}/. ${gitDir}/`,
+      `dd if=/dev/zero of=${gitDir}/filler bs=4k 2>/dev/null || true`,
+    ].join('\n');
+    const started = await runMounted(person.fairlead, full, ['up'], { cwd: person.repository.root });
+    expect(started).toMatchObject({ code: 0 });
+    expect(await person.refusal(['new', 'x', '--no-start'])).toMatchObject({
+      code: 'disk.full',
+      message: expect.stringContaining(gitDir),
+      hint: expect.stringContaining('Free some space'),
+      exit: 1,
+    });
+  });
+
   it('when the key is taken by a session that lives', async () => {
     await using person = Refusing.with();
     const first = await person.session('x', '--key', 'ticket-1');
