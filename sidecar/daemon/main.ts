@@ -9,6 +9,7 @@ import { systemIds } from '../platform/ids.ts';
 import { fileLog } from '../platform/log.ts';
 import { pathsFor, preparePaths } from '../platform/paths.ts';
 import { takeProcessLock } from '../platform/process-lock.ts';
+import { clearScratchFolders } from '../platform/scratch-folder.ts';
 import { inspectSurroundings } from './doctor.ts';
 import { Sidecar } from './sidecar.ts';
 
@@ -39,6 +40,11 @@ async function main(): Promise<void> {
   );
   process.on('unhandledRejection', (error) => log.error('unhandled', { error: String(error) }));
   markRunning(process.argv[1] ?? '', paths.versions);
+  try {
+    clearScratchFolders();
+  } catch (error) {
+    log.warn('scratch folders not cleared', { error: String(error) });
+  }
   const sidecar = await Sidecar.open(
     {
       paths,

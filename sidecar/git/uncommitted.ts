@@ -1,6 +1,7 @@
 import { copyFile, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFoldersIn } from '../platform/folders.ts';
+import { quoteWord } from '../platform/shell.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, gitFailure, isTimeout, tail } from './git.ts';
 import { readIdentity } from './identity.ts';
@@ -80,7 +81,7 @@ async function requirePlace(git: Git, branch: string, standsOn: string | undefin
       : `${git.folder} has lost its .git file: git in it would work in another repository.`,
     {
       hint: isRoot
-        ? `Go back to it: git -C ${git.folder} switch ${branch}`
+        ? `Go back to it: git -C ${quoteWord(git.folder)} switch ${quoteWord(branch)}`
         : 'Repair it: git worktree repair',
     },
   );

@@ -40,8 +40,8 @@ export async function findMisplacedWork(
     const on = fault.branch;
     if (!isThere) {
       const message = `The branch ${branch} does not exist; its worktree stands on ${on ?? 'no branch'}.`;
-      const rename = `git -C ${there} branch -m ${on} ${branch}`;
-      const create = `git -C ${there} switch -c ${branch}`;
+      const rename = `git -C ${there} branch -m ${quoteWord(on ?? '')} ${quoteWord(branch)}`;
+      const create = `git -C ${there} switch -c ${quoteWord(branch)}`;
       return {
         kind: 'branch-missing',
         message,
@@ -49,13 +49,17 @@ export async function findMisplacedWork(
       };
     }
     const from = on ?? (await headOf(repository, worktree)) ?? 'HEAD@{1}';
-    const isAhead = (await git.text(['rev-list', '--max-count=1', from, `^refs/heads/${branch}`])) !== '';
-    const back = `git -C ${there} switch ${branch}`;
+    // The agent writes HEAD: its text is a name and no option.
+    const tip = on === undefined ? from : `refs/heads/${on}`;
+    const args = ['rev-list', '--max-count=1', '--end-of-options', tip, `^refs/heads/${branch}`];
+    const ahead = await git.attempt(args);
+    const isAhead = ahead.exitCode === 0 && ahead.stdout.length > 0;
+    const back = `git -C ${there} switch ${quoteWord(branch)}`;
     return {
       kind: 'other-branch',
       message: `The worktree stands on ${on ?? 'no branch'}, not on ${branch}, and only that lands.`,
       hint: isAhead
-        ? `Bring the work over: ${back} && git -C ${there} merge ${from}`
+        ? `Bring the work over: ${back} && git -C ${there} merge ${quoteWord(from)}`
         : `Go back to it: ${back}`,
     };
   }
@@ -67,7 +71,7 @@ export async function findMisplacedWork(
     hint:
       last === undefined
         ? 'Look for its commits with `git reflog`, and make a branch of this name there.'
-        : `Make it where it was: git -C ${quoteWord(git.folder)} branch ${branch} ${last}`,
+        : `Make it where it was: git -C ${quoteWord(git.folder)} branch ${quoteWord(branch)} ${last}`,
   };
 }
 
@@ -87,6 +91,7 @@ async function lastCommit(repository: Repository, worktree: string): Promise<str
     return undefined;
   }
   const id = log.trimEnd().split('\n').at(-1)?.split(' ')[1] ?? '';
+  if (!/^[0-9a-f]{40,64}$/.test(id)) return undefined;
   const found = await repository.git.attempt([
     'rev-parse',
     '--short',

@@ -161,7 +161,15 @@ export function inspectWorktree(
   }
   const head = readOr(join(admin, 'HEAD')) ?? '';
   const on = /^ref: refs\/heads\/(.*)$/.exec(head)?.[1];
-  return on === branch ? undefined : { kind: 'other-branch', branch: on };
+  if (on === branch) return undefined;
+  return { kind: 'other-branch', branch: on !== undefined && isBranchName(on) ? on : undefined };
+}
+
+/** Whether git would take it as a branch: the file may hold anything. Source: git-check-ref-format(1). */
+function isBranchName(name: string): boolean {
+  if (name === '' || name.startsWith('-') || name.endsWith('/') || name.endsWith('.')) return false;
+  if (/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\//.test(name)) return false;
+  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
 /** @throws FairleadError `worktree.broken` as {@link inspectWorktree} finds it; `repo.missing` */
@@ -211,7 +219,7 @@ function brokenWorktree(
     'not-a-worktree': `Repair it: ${git} repair ${quoteWord(folder)}`,
     'points-elsewhere': `Repair it: ${git} repair ${quoteWord(folder)}`,
     'not-registered': `Move what is in it away, then make it anew: ${git} add -f -f ${quoteWord(folder)} ${branch}`,
-    'other-branch': `Go back to it: git -C ${quoteWord(folder)} switch ${branch}`,
+    'other-branch': `Go back to it: git -C ${quoteWord(folder)} switch ${quoteWord(branch)}`,
   }[fault.kind];
   const code = fault.kind === 'repository-missing' ? 'repo.missing' : 'worktree.broken';
   return new FairleadError(code, sentence, { hint, data: fault });

@@ -1,9 +1,10 @@
 import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchOnDisk } from '../git/diff.ts';
 import type { Git } from '../git/git.ts';
 import { displayPath } from '../git/names.ts';
-import { ScratchObjects } from '../git/private-index.ts';
+import { treeOnDisk } from '../git/private-index.ts';
 import { mergeBase, readRef, resolveCommit } from '../git/refs.ts';
 import { openKnownRepository, requireRepository } from '../git/repository.ts';
+import { ScratchObjects } from '../git/scratch-objects.ts';
 import { findMisplacedWork } from '../git/work-place.ts';
 import { inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
@@ -88,10 +89,10 @@ export async function diffOfSessions(
   const known = context.table.repository(one.repository);
   requireRepository(known);
   const git = gitOf(context, context.table.environment(one.environment), known.main);
-  await using scratch = await ScratchObjects.open(git);
+  using scratch = new ScratchObjects({ commonDir: context.table.repository(one.repository).common_dir });
   const from = await workOf(context, one, scratch);
   const to = await workOf(context, other, scratch);
-  const options = { signal, env: scratch.environment };
+  const options = { signal, env: scratch.env };
   if (stat) return statOf(await changedFiles(git, from, to, options));
   return (await patchBetween(git, from, to, options)).toString('utf8');
 }
@@ -103,7 +104,7 @@ async function workOf(
   scratch: ScratchObjects,
 ): Promise<string> {
   const git = gitOfSession(context, record);
-  if (isOnDisk(record)) return scratch.treeOnDisk(git);
+  if (isOnDisk(record)) return treeOnDisk(git, scratch);
   const head = await readRef(git, `refs/heads/${record.branch}`);
   if (head !== undefined) return `${head}^{tree}`;
   throw new FairleadError('base.missing', `The branch ${record.branch} of ${record.id} is gone.`, {
