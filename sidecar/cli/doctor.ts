@@ -37,7 +37,7 @@ async function inspectSurroundings(
   node: Awaited<ReturnType<typeof findNode>>,
 ): Promise<Finding[]> {
   const { home } = pathsFor(context.environment);
-  const args = [join(bundleFolder(), 'sidecar.js'), '--home', home, '--inspect', context.folder];
+  const args = [join(bundleFolder(), 'sidecar.js'), '--home', home, '--inspect', context.folder ?? ''];
   const run = await systemProcesses.run(node.file, args, {
     cwd: '/',
     env: { ...cleanEnvironment(context.environment), ...node.env },

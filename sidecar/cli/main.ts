@@ -11,7 +11,7 @@ process.once('SIGINT', () => {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
 runCommandLine(process.argv.slice(2), {
-  folder: process.cwd(),
+  folder: currentFolder(),
   environment: process.env,
   signal: interrupted.signal,
 }).then(
@@ -23,3 +23,13 @@ runCommandLine(process.argv.slice(2), {
     process.exitCode = 1;
   },
 );
+
+/** Null when it is gone, as the worktree is that was just archived. What is started then starts in one that is there. */
+function currentFolder(): string | null {
+  try {
+    return process.cwd();
+  } catch {
+    process.chdir('/');
+    return null;
+  }
+}

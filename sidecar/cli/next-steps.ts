@@ -5,7 +5,7 @@ import type { Reason } from '../protocol/reason.ts';
 import type { Session } from '../protocol/session.ts';
 
 /** What the person can do about a session that needs them, a command a line. `entry` is its last in the queue. Pure. */
-export function nextSteps({ id, reason }: Session, entry?: QueueEntry): string[] {
+export function nextSteps({ id, reason, facts }: Session, entry?: QueueEntry): string[] {
   if (reason === null) return [];
   switch (reason.kind) {
     case 'permission':
@@ -24,7 +24,10 @@ export function nextSteps({ id, reason }: Session, entry?: QueueEntry): string[]
       return [`Start it again, with its conversation: fairlead resume ${id}`];
     case 'start-failed':
       return [`Put that right, then: fairlead resume ${id}`];
+    case 'worktree-missing':
+      return [`Once it is there again all goes on by itself; to put it away: fairlead archive ${id}`];
     case 'prompt-undelivered':
+      if (facts.life === 'sleeping') return [`Start it again, with its conversation: fairlead resume ${id}`];
       return [`See what stands in its terminal, then send it again: fairlead attach ${id}`];
     case 'conflict':
     case 'check-failed':

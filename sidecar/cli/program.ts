@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { BUILD } from '../platform/build.ts';
 import { asFairleadError, FairleadError } from '../protocol/errors.ts';
@@ -13,7 +14,8 @@ import { Output } from './output.ts';
 import { SidecarConnection } from './sidecar-connection.ts';
 
 export interface Surroundings {
-  folder: string;
+  /** Null when it is gone. */
+  folder: string | null;
   environment: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
 }
@@ -47,6 +49,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
         },
       };
       try {
+        requireOwnHome(surroundings);
         await run(context, ...args);
       } catch (error) {
         failure = asFairleadError(error);
@@ -91,6 +94,17 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   // Whoever presses Ctrl-C knows that; what goes on without them is worth a word.
   if (!interrupted || failure.hint !== undefined) output.error(failure);
   return interrupted ? INTERRUPTED : exitCodeOf(failure.code);
+}
+
+/** @throws FairleadError `home.read-only`: where the home is, is no longer to be known */
+function requireOwnHome({ folder, environment }: Surroundings): void {
+  const home = environment.FAIRLEAD_HOME;
+  if (folder !== null || !home || isAbsolute(home)) return;
+  throw new FairleadError(
+    'home.read-only',
+    `FAIRLEAD_HOME is ${home}, below the folder that you are in, and that is gone.`,
+    { hint: 'Go to another folder (cd), or set FAIRLEAD_HOME to an absolute path.' },
+  );
 }
 
 function sentence(message: string): string {

@@ -15,14 +15,18 @@ import { bundleName, installBundle } from '../platform/bundle.ts';
 import { sleep, systemClock } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
+import { lockHolder } from '../platform/lock-holder.ts';
 import { findNode } from '../platform/node-runtime.ts';
-import { type Paths, pathsFor, preparePaths } from '../platform/paths.ts';
+import { type Paths, pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
+import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../protocol/not-answering.ts';
+import * as protocol from '../protocol/protocol.ts';
 import {
   AskPerson,
   Initialize,
   type NotificationKind,
+  Ping,
   PROTOCOL_VERSIONS,
   type RequestKind,
   type SidecarInfo,
@@ -37,7 +41,38 @@ export interface ConnectionRequest {
 
 /** How often a sidecar that ends while it is greeted is followed by another attempt. */
 const GREETINGS = 5;
-const TRY_AGAIN = { hint: 'Run it again; nothing that was decided is lost.' };
+/** How often a sidecar that is waited for is asked whether it is alive, in milliseconds. */
+const PING_MS = 2_000;
+
+/** The cause of `daemon.lost` when the connection ended without a word: the sidecar died. */
+export const SUDDEN_END = new Error('The connection ended.');
+
+/** Requests that change nothing, so that they can be made again. */
+const ONLY_LOOK: readonly { method: string }[] = [
+  protocol.Status,
+  protocol.Doctor,
+  protocol.ListSessions,
+  protocol.ShowSession,
+  protocol.ShowNeed,
+  protocol.Wait,
+  protocol.Turns,
+  protocol.Diff,
+  protocol.LandPreview,
+  protocol.ListQueue,
+  protocol.CostSummary,
+  protocol.FollowEvents,
+];
+
+/** `method`: of the request that was under way, of which it is not known whether it was carried out. */
+function suddenEnd(method?: string): FairleadError {
+  const repeatable = method === undefined || ONLY_LOOK.some((kind) => kind.method === method);
+  return new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
+    hint: repeatable
+      ? 'Run it again.'
+      : 'See what has come of it before you run it again: fairlead ls, fairlead queue',
+    cause: SUDDEN_END,
+  });
+}
 
 const WireErrorData = z.looseObject({
   code: z.string(),
@@ -62,12 +97,13 @@ export class SidecarConnection {
   /**
    * Connects to the sidecar of this home. With `start` one is started when there is none, and an older one that is
    * idle is replaced.
-   * @throws FairleadError `daemon.not-running` (without `start`), `daemon.spawn-failed`, `daemon.lost`,
+   * @throws FairleadError `daemon.not-running` (without `start`), `daemon.not-answering`, `daemon.spawn-failed`, `daemon.lost`,
    * `node.missing`, `home.read-only`, `home.socket-path-too-long`, `store.newer`, `store.damaged`, `disk.full`,
    * `client.too-old`, `client.too-new`
    */
   static async open(request: ConnectionRequest, options: { start: boolean }): Promise<SidecarConnection> {
     const paths = pathsFor(request.environment);
+    requireSocketPath(paths);
     if (!options.start) {
       const socket = await tryConnect(paths.sidecarSocket);
       if (socket === undefined) {
@@ -75,25 +111,29 @@ export class SidecarConnection {
           hint: 'Start it: fairlead up',
         });
       }
-      return SidecarConnection.#greet(socket, request);
+      return SidecarConnection.#greet(socket, request, paths.sidecarLock);
     }
     preparePaths(paths);
     const daemon = sidecarProcess(paths, request);
-    const connection = await SidecarConnection.#startAndGreet(daemon, request);
+    const connection = await SidecarConnection.#startAndGreet(daemon, request, paths.sidecarLock);
     if (!isOlderBuild(connection.info)) return connection;
     // Replaced only when idle: whoever works with the older one is not to notice.
     const { stopped } = await connection.request(StopSidecar, { terminals: false, onlyIfIdle: true });
     if (!stopped) return connection;
     await connection.ended();
-    return SidecarConnection.#startAndGreet(daemon, request);
+    return SidecarConnection.#startAndGreet(daemon, request, paths.sidecarLock);
   }
 
   /** One that was just ending when it was met is followed by the next. */
-  static async #startAndGreet(daemon: DaemonProcess, request: ConnectionRequest): Promise<SidecarConnection> {
+  static async #startAndGreet(
+    daemon: DaemonProcess,
+    request: ConnectionRequest,
+    lock: string,
+  ): Promise<SidecarConnection> {
     for (let attempt = 1; ; attempt += 1) {
       const { socket } = await connectOrStart(daemon);
       try {
-        return await SidecarConnection.#greet(socket, request);
+        return await SidecarConnection.#greet(socket, request, lock);
       } catch (error) {
         const lost = error instanceof FairleadError && error.code === 'daemon.lost';
         if (!lost || attempt === GREETINGS) throw error;
@@ -102,7 +142,7 @@ export class SidecarConnection {
     }
   }
 
-  static async #greet(socket: Socket, request: ConnectionRequest): Promise<SidecarConnection> {
+  static async #greet(socket: Socket, request: ConnectionRequest, lock: string): Promise<SidecarConnection> {
     const connection = createMessageConnection(
       new StreamMessageReader(socket),
       new StreamMessageWriter(socket),
@@ -116,9 +156,13 @@ export class SidecarConnection {
     connection.listen();
     // A connection that ends does not settle what was asked over it.
     const lost = new Promise<never>((_resolve, reject) => {
-      socket.once('close', () => reject(new FairleadError('daemon.lost', 'The sidecar ended.', TRY_AGAIN)));
+      socket.once('close', () => reject(suddenEnd()));
     });
     lost.catch(() => {});
+    const silence = Promise.withResolvers<never>();
+    const answered = afterSilence(ANSWER_WITHIN_MS, () =>
+      silence.reject(notAnswering('sidecar', lockHolder(lock))),
+    );
     try {
       const greeting = connection.sendRequest(Initialize.method, {
         initializationOptions: {
@@ -130,16 +174,21 @@ export class SidecarConnection {
           answersQuestions: isInteractive(),
         },
       });
-      const { fairlead } = Initialize.result.parse(await Promise.race([greeting, lost]));
+      const { fairlead } = Initialize.result.parse(await Promise.race([greeting, lost, silence.promise]));
       requireCommonVersion(fairlead);
       return new SidecarConnection(socket, connection, fairlead);
     } catch (error) {
       socket.destroy();
       throw fromWire(error);
+    } finally {
+      answered();
     }
   }
 
-  /** @throws FairleadError as the sidecar answers; `daemon.lost` when it ends first; `cancelled` */
+  /**
+   * Waits for as long as it takes, and looks now and then whether the sidecar is alive.
+   * @throws FairleadError as the sidecar answers; `daemon.lost` when it ends first; `daemon.not-answering`; `cancelled`
+   */
   async request<P extends z.ZodType, R extends z.ZodType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
@@ -149,18 +198,48 @@ export class SidecarConnection {
     const cancel = new CancellationTokenSource();
     const onAbort = () => cancel.cancel();
     signal?.addEventListener('abort', onAbort, { once: true });
+    const silence = this.#watchForSilence();
     try {
       const pending = this.#connection.sendRequest(kind.method, params, cancel.token);
       const lost = this.#ended.then((): never => {
-        throw new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', TRY_AGAIN);
+        throw suddenEnd(kind.method);
       });
       lost.catch(() => {});
-      return kind.result.parse(await Promise.race([pending, lost]));
+      return kind.result.parse(await Promise.race([pending, lost, silence.found]));
     } catch (error) {
-      throw fromWire(error);
+      throw fromWire(error, kind.method);
     } finally {
+      silence.end();
       signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** `found` rejects once the sidecar has not answered for a while; nothing else settles it. */
+  #watchForSilence(): { found: Promise<never>; end(): void } {
+    const { promise: found, reject } = Promise.withResolvers<never>();
+    found.catch(() => {});
+    let cancel: () => void = () => {};
+    let over = false;
+    const ask = () => {
+      cancel = afterSilence(ANSWER_WITHIN_MS, () => reject(notAnswering('sidecar', this.info.pid)));
+      const answered = () => {
+        cancel();
+        if (over) return;
+        const timer = setTimeout(ask, PING_MS);
+        cancel = () => clearTimeout(timer);
+      };
+      // One that is older does not know the question, and that is an answer, too.
+      this.#connection.sendRequest(Ping.method, {}).then(answered, answered);
+    };
+    const timer = setTimeout(ask, PING_MS);
+    cancel = () => clearTimeout(timer);
+    return {
+      found,
+      end: () => {
+        over = true;
+        cancel();
+      },
+    };
   }
 
   onNotification<P extends z.ZodType>(
@@ -246,7 +325,15 @@ function requireCommonVersion(info: SidecarInfo): void {
   }
 }
 
-function fromWire(error: unknown): FairleadError {
+/** What a socket says that is written to as its other end goes. */
+const BROKEN: readonly unknown[] = [
+  'EPIPE',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+];
+
+function fromWire(error: unknown, method?: string): FairleadError {
   if (error instanceof z.ZodError) {
     return new FairleadError(
       'client.too-new',
@@ -257,6 +344,7 @@ function fromWire(error: unknown): FairleadError {
       },
     );
   }
+  if (error instanceof Error && 'code' in error && BROKEN.includes(error.code)) return suddenEnd(method);
   if (!(error instanceof ResponseError)) return asFairleadError(error);
   if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
   const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;

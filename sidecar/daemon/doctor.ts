@@ -14,7 +14,7 @@ import type { Paths } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { findProgram } from '../platform/programs.ts';
 import { isOnNetwork } from '../platform/store.ts';
-import { asFairleadError } from '../protocol/errors.ts';
+import { asFairleadError, type FairleadError } from '../protocol/errors.ts';
 import type { Finding } from '../protocol/protocol.ts';
 import type { HostHello } from '../protocol/ptywire.ts';
 
@@ -29,6 +29,8 @@ export interface Surroundings {
 
 export interface Inspection extends Surroundings {
   ptyhost: HostHello | undefined;
+  /** Why the ptyhost cannot be told of. */
+  silent: FairleadError | undefined;
   node: NodeRuntime;
 }
 
@@ -37,13 +39,15 @@ const LOW_DISK = 1024 ** 3;
 
 /** Everything that Fairlead needs, each with what to do when it is not there. */
 export async function inspect(inspection: Inspection): Promise<Finding[]> {
-  const { node, ptyhost } = inspection;
+  const { node, ptyhost, silent } = inspection;
   return [
     ok('node', `${node.version} at ${node.file} (${node.from})`),
     ok('sidecar', `${BUILD.version} (${BUILD.id}), pid ${process.pid}`),
-    ptyhost === undefined
-      ? ok('ptyhost', 'not running; it starts with the first session')
-      : ok('ptyhost', `${ptyhost.host} (${ptyhost.build}), pid ${ptyhost.pid}`),
+    silent !== undefined
+      ? failed('ptyhost', silent)
+      : ptyhost === undefined
+        ? ok('ptyhost', 'not running; it starts with the first session')
+        : ok('ptyhost', `${ptyhost.host} (${ptyhost.build}), pid ${ptyhost.pid}`),
     ...(await inspectSurroundings(inspection)),
   ];
 }

@@ -63,6 +63,7 @@ export function handlersOf(parts: Parts): Handlers {
       }
     });
 
+  on(protocol.Ping, () => ({}));
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
   on(protocol.StopSidecar, (options, client, _signal, report) => parts.stop(options, client, report));
@@ -74,7 +75,9 @@ export function handlersOf(parts: Parts): Handlers {
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
-  on(protocol.SendPrompt, ({ session, text }, _client, signal) => fleet.send(session, text, signal));
+  on(protocol.SendPrompt, ({ session, text, requestId }, _client, signal) =>
+    fleet.send(session, text, signal, requestId),
+  );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
@@ -100,8 +103,14 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }, _client, _signal, report) => fleet.archive(session, report));
 
-  on(protocol.LandPreview, ({ session }) => queue.preview(session));
-  on(protocol.Land, (request) => queue.land(request));
+  on(protocol.LandPreview, ({ session }) => {
+    fleet.requireWork(session);
+    return queue.preview(session);
+  });
+  on(protocol.Land, (request) => {
+    fleet.requireWork(request.session);
+    return queue.land(request);
+  });
   on(protocol.ListQueue, (filter) => queue.list(filter));
   on(protocol.Unqueue, ({ session }) => queue.remove(session));
 

@@ -10,6 +10,7 @@ import { systemIds } from '../platform/ids.ts';
 import { fileLog } from '../platform/log.ts';
 import { pathsFor, preparePaths } from '../platform/paths.ts';
 import { takeProcessLock } from '../platform/process-lock.ts';
+import { clearScratchFolders } from '../platform/scratch-folder.ts';
 import { inspectSurroundings } from './doctor.ts';
 import { Sidecar } from './sidecar.ts';
 
@@ -18,20 +19,20 @@ const IDLE_MS = 600_000;
 
 /**
  * `sidecar --home FOLDER`: serves until idle or told to end. May be killed at any instant.
- * With `--inspect FOLDER` it serves nobody, and prints as JSON what it finds of all that it needs.
+ * With `--inspect FOLDER` (empty: in none) it serves nobody, and prints as JSON what it finds of all that it needs.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { home: { type: 'string' }, inspect: { type: 'string' } } });
   const paths = pathsFor(values.home === undefined ? process.env : { FAIRLEAD_HOME: values.home });
   if (values.inspect !== undefined) {
     const environment = cleanEnvironment(process.env);
-    const findings = await inspectSurroundings({ paths, folder: values.inspect, environment });
+    const findings = await inspectSurroundings({ paths, folder: values.inspect || null, environment });
     process.stdout.write(JSON.stringify(findings));
     return;
   }
   preparePaths(paths);
   const log = fileLog(join(paths.logs, 'sidecar.log'), 'sidecar', systemClock);
-  if (takeProcessLock(join(paths.run, 'sidecar.lock')) === undefined) {
+  if (takeProcessLock(paths.sidecarLock) === undefined) {
     log.info('another sidecar serves this home');
     process.exit(EXIT_TAKEN);
   }
@@ -40,6 +41,11 @@ async function main(): Promise<void> {
   );
   process.on('unhandledRejection', (error) => log.error('unhandled', { error: String(error) }));
   markRunning(process.argv[1] ?? '', paths.versions);
+  try {
+    clearScratchFolders();
+  } catch (error) {
+    log.warn('scratch folders not cleared', { error: String(error) });
+  }
   const sidecar = await Sidecar.open(
     {
       paths,

@@ -8,6 +8,8 @@ import { Client, type ClientHost, type Handlers } from './client.ts';
 export interface ServerHost extends ClientHost {
   /** A client came or left. */
   changed(): void;
+  /** Whether the socket is still this process's to make. */
+  mayServe?(): boolean;
 }
 
 /** The sidecar's socket: any number of clients, each with a connection of its own. */
@@ -41,7 +43,13 @@ export class SocketServer {
         this.#host.changed();
       });
     };
-    this.#socket = new PrivateSocket(path, accept, this.#clock, this.#log);
+    this.#socket = new PrivateSocket(
+      path,
+      accept,
+      this.#clock,
+      this.#log,
+      () => this.#host.mayServe?.() ?? true,
+    );
     await this.#socket.open();
   }
 

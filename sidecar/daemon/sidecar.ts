@@ -45,6 +45,7 @@ import type { Client } from './client.ts';
 import { inspect } from './doctor.ts';
 import { faultPoint } from './fault-point.ts';
 import { handlersOf } from './handlers.ts';
+import { HomeWatch } from './home-watch.ts';
 import { IdleEnd } from './idle-end.ts';
 import { memoryOf } from './memory.ts';
 import { PersonLink } from './person-link.ts';
@@ -91,6 +92,7 @@ export class Sidecar {
   readonly #queue: MergeQueue;
   readonly #server: SocketServer;
   readonly #idle: IdleEnd;
+  readonly #home: HomeWatch;
   readonly #startedAt: number;
   readonly #followers = new Set<Client>();
   readonly #onEnd: () => void;
@@ -218,8 +220,11 @@ export class Sidecar {
       paths,
       person,
       status: () => this.#status(),
-      doctor: (folder, client) =>
-        inspect({ paths, folder, environment: client.environment, ptyhost: this.#terminals.host, node }),
+      doctor: async (folder, client) => {
+        await this.#terminals.check();
+        const { host: ptyhost, silent } = this.#terminals;
+        return inspect({ paths, folder, environment: client.environment, ptyhost, silent, node });
+      },
       stop: (request, asker, report) => this.#stop(request, asker, report),
       follow: (client) => this.#follow(client),
       diff: ({ session, against, stat }, signal) =>
@@ -249,6 +254,7 @@ export class Sidecar {
         info: () => this.#info(),
         introduced: (client) => person.renewAgent(client.environment),
         changed: () => this.#idle.look(),
+        mayServe: () => this.#home.isOurs,
       },
       clock,
       log,
@@ -259,6 +265,10 @@ export class Sidecar {
       () => this.#isBusy(),
       () => void this.end(),
     );
+    this.#home = new HomeWatch([paths.database, paths.sidecarLock], clock, () => {
+      log.error('home is gone', { home: paths.home });
+      void this.end();
+    });
     this.#events.listen((event) => {
       for (const client of this.#followers) client.notify(EventHappened, event);
     });
@@ -272,6 +282,7 @@ export class Sidecar {
     });
     await Promise.race([isKnown, sleep(KNOWN_WITHIN_MS)]);
     await this.#server.listen(this.#options.paths.sidecarSocket);
+    this.#home.start();
     void isKnown.then(() => {
       if (!this.#ending) this.#queue.tick();
     });
@@ -291,6 +302,7 @@ export class Sidecar {
     if (this.#ending) return;
     this.#ending = true;
     this.#closing.abort();
+    this.#home.stop();
     const { log } = this.#platform;
     this.#server.stopListening();
     const endTelling = this.#tellWaits(asker);
@@ -359,8 +371,12 @@ export class Sidecar {
   }
 
   async #status(): Promise<SidecarStatus> {
-    if (this.#terminals.host !== undefined) await this.#terminals.refresh();
-    const host = this.#terminals.host;
+    if (this.#terminals.host !== undefined) {
+      await this.#terminals
+        .refresh()
+        .catch((error: unknown) => this.#platform.log.warn('ptyhost not asked', { error: messageOf(error) }));
+    }
+    const { host, silent } = this.#terminals;
     const owners = this.#fleet.terminalOwners();
     return {
       sidecar: {
@@ -380,6 +396,7 @@ export class Sidecar {
               terminals: this.#terminals.terminals.length,
               memoryBytes: memoryOf(host.pid),
             },
+      ptyhostFault: silent === undefined ? null : `${silent.message} ${silent.hint ?? ''}`.trim(),
       home: this.#options.paths.home,
       sessions: this.#fleet.countStates(),
       terminals: this.#terminals.terminals.map((terminal) => ({

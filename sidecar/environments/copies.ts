@@ -1,6 +1,5 @@
 import { constants, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { decodePath, displayPath, joinNul, pathOnDisk, splitNul } from '../git/names.ts';
@@ -8,6 +7,7 @@ import { operationInProgress } from '../git/operation.ts';
 import type { Repository } from '../git/repository.ts';
 import { parseStatus, readStatus } from '../git/status.ts';
 import { readTextFile } from '../platform/regular-file.ts';
+import { ScratchFolder } from '../platform/scratch-folder.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { mayMatch } from './segment-glob.ts';
 
@@ -147,16 +147,12 @@ async function matchingPaths(
   patterns: readonly string[],
 ): Promise<string[]> {
   if (paths.length === 0) return [];
-  const folder = await mkdtemp(join(tmpdir(), 'fairlead-patterns-'));
-  try {
-    const empty = git.in(folder);
-    await empty.run(['init', '--quiet', '--template=']);
-    await writeFile(join(folder, 'patterns'), `${patterns.join('\n')}\n`);
-    const config = { 'core.excludesFile': join(folder, 'patterns') };
-    return await ignoredPaths(empty, paths, config);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  using folder = new ScratchFolder();
+  const empty = git.in(folder.path);
+  await empty.run(['init', '--quiet', '--template=']);
+  await writeFile(join(folder.path, 'patterns'), `${patterns.join('\n')}\n`);
+  const config = { 'core.excludesFile': join(folder.path, 'patterns') };
+  return await ignoredPaths(empty, paths, config);
 }
 
 /** Those of `paths` that the checkout of `git` ignores; tracked ones are never ignored. */

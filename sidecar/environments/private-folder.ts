@@ -23,12 +23,18 @@ export function isPrivateFolder(gitDir: string, folder: string): boolean {
 }
 
 /**
- * Makes `folder` below `gitDir`, with what is missing above it, for this user alone.
- * @throws FairleadError `worktree.broken` when something else than a folder stands in the way
+ * Makes `folder` below `gitDir`, with what is missing above it, for this user alone. A `gitDir` that is gone stays so.
+ * @throws FairleadError `worktree.broken` when something else than a folder stands in the way, or `gitDir` is not there
  */
 export function makePrivateFolder(gitDir: string, folder: string): void {
+  if (kindOf(gitDir) === 'missing') {
+    throw new FairleadError('worktree.broken', `${gitDir} is gone: the repository was moved or deleted.`, {
+      hint: 'Move it back to its place, and everything goes on.',
+      data: gitDir,
+    });
+  }
   for (const each of chain(gitDir, folder)) {
-    if (kindOf(each) === 'missing') mkdirSync(each, { recursive: true, mode: 0o700 });
+    if (kindOf(each) === 'missing') makeOne(each);
     if (kindOf(each) === 'folder') continue;
     throw new FairleadError('worktree.broken', `${each} is a link or a file where a folder of Fairlead is.`, {
       hint: 'See what put it there, then take it away; Fairlead does not write through it.',
@@ -73,6 +79,14 @@ export function removePrivateFiles(gitDir: string, folder: string, names: Iterab
       const code = (error as NodeJS.ErrnoException).code;
       if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'EPERM') throw error;
     }
+  }
+}
+
+function makeOne(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { type Git, gitFailure } from './git.ts';
 import { decodePath, pathOnDisk, splitNul } from './names.ts';
 import type { Repository } from './repository.ts';
@@ -92,8 +93,8 @@ export class AttributeFolders {
     const parent = join(this.#repository.commonDir, 'fairlead', 'attributes');
     const folder = join(parent, name);
     if (existsSync(folder)) return folder;
-    const making = join(parent, `.${name}-${randomBytes(6).toString('hex')}`);
-    await mkdir(making, { recursive: true });
+    const draft = `.${name}-${randomBytes(6).toString('hex')}`;
+    const making = makeFoldersIn(this.#repository.commonDir, 'fairlead', 'attributes', draft);
     try {
       for (const [path, id] of entries) {
         const args = ['cat-file', 'blob', id];

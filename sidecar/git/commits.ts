@@ -1,6 +1,10 @@
-import { FairleadError } from '../protocol/errors.ts';
-import { type Git, gitFailure, textOf } from './git.ts';
+import { type Git, gitFailure, isTimeout, textOf } from './git.ts';
 import { type Identity, identityVariables, type Person } from './identity.ts';
+import { isSigningFailure, signingFailure } from './signing.ts';
+
+/** How long a person may take to unlock their key, in milliseconds. */
+const SIGN_WITHIN_MS = 120_000;
+const NO_ANSWER = 'The key was not unlocked within two minutes.';
 
 export interface NewCommit {
   tree: string;
@@ -24,7 +28,7 @@ export async function signsCommits(git: Git): Promise<boolean> {
 /**
  * Writes a commit; nothing points at it yet.
  * @returns its id
- * @throws FairleadError `git.failed` (also when it could not be signed), `disk.full`
+ * @throws FairleadError `git.failed`, `git.signing-failed`, `disk.full`
  */
 export async function commitTree(git: Git, commit: NewCommit): Promise<string> {
   const args = [
@@ -36,17 +40,19 @@ export async function commitTree(git: Git, commit: NewCommit): Promise<string> {
     commit.tree,
   ];
   const message = commit.message.endsWith('\n') ? commit.message : `${commit.message}\n`;
-  const output = await git.attempt(args, {
-    input: message,
-    env: identityVariables(commit.identity, commit.at, commit.author),
-  });
-  if (output.exitCode === 0) return textOf(output);
-  if (commit.sign && /gpg failed|failed to sign|signing/i.test(output.stderr)) {
-    throw new FairleadError('git.failed', 'The commit could not be signed.', {
-      hint: 'Unlock your signing key (or its agent) and try again.',
-      data: { stderr: output.stderr.trim() },
-      cause: gitFailure(git.folder, args, output),
+  const output = await git
+    .attempt(args, {
+      input: message,
+      env: identityVariables(commit.identity, commit.at, commit.author),
+      ...(commit.sign ? { timeoutMs: SIGN_WITHIN_MS } : {}),
+    })
+    .catch((error: unknown) => {
+      if (!commit.sign || !isTimeout(error)) throw error;
+      return { exitCode: undefined, stdout: Buffer.alloc(0), stderr: NO_ANSWER };
     });
+  if (output.exitCode === 0) return textOf(output);
+  if (commit.sign && (output.exitCode === undefined || isSigningFailure(output.stderr))) {
+    throw await signingFailure(git, args, output);
   }
   throw gitFailure(git.folder, args, output);
 }

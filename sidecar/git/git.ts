@@ -1,3 +1,4 @@
+import { sleep } from '../platform/clock.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { Deadline } from '../platform/patience.ts';
 import { FairleadError } from '../protocol/errors.ts';
@@ -8,8 +9,11 @@ export interface GitSetup {
   /** Environment of the person; every `GIT_*` that points at another repository is taken out. */
   environment: Environment;
   children?: Children;
-  /** Limits of time for what talks to a remote, which stand still while a person is asked. Default: plain ones. */
-  deadline?: ((ms: number) => Deadline) | undefined;
+  /**
+   * Limits of time for what talks to a remote, each standing still while a person is asked for it. Once `asking` aborts
+   * nobody is asked any more. Default: plain ones.
+   */
+  deadline?: ((ms: number, asking?: AbortSignal) => Deadline) | undefined;
   /** The git to run; default `git` on the PATH of `environment`. */
   binary?: string;
 }
@@ -54,6 +58,14 @@ const PLUMBING = [
 /** The person's hooks, signing and file system monitor apply; upkeep would outlive the command. */
 const PERSON = ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false'];
 
+/**
+ * What git says before it does anything when it meets a worktree that another git is just making: its folder is there,
+ * what belongs into it not yet. It is run again. Source: `get_common_dir` in git's setup.c, 2.39.
+ */
+const HALF_MADE_WORKTREE = /^fatal: failed to read .*[/]worktrees[/][^/]+[/]commondir/m;
+const HALF_MADE_TRIES = 20;
+const HALF_MADE_MS = 25;
+
 /** git, bound to a folder and a clean environment. Cheap to make; holds no process. */
 export class Git {
   readonly folder: string;
@@ -91,6 +103,15 @@ export class Git {
    * killed, timed out (data.failure `timed-out`), cancelled, too much output
    */
   async attempt(args: readonly string[], options: GitOptions = {}): Promise<GitOutput> {
+    for (let again = 0; ; again += 1) {
+      const output = await this.#once(args, options);
+      if (output.exitCode !== 128 || again === HALF_MADE_TRIES) return output;
+      if (!HALF_MADE_WORKTREE.test(output.stderr)) return output;
+      await sleep(HALF_MADE_MS);
+    }
+  }
+
+  async #once(args: readonly string[], options: GitOptions): Promise<GitOutput> {
     const result = await this.#children.run(this.#binary, this.#arguments(args, options), {
       env: { ...this.#environment, ...options.env },
       ...(options.input === undefined ? {} : { input: options.input }),
@@ -196,6 +217,13 @@ export function gitFailure(
     hint: `Run \`git -C ${folder} ${args[0]} …\` by hand to see more.`,
     data,
   });
+}
+
+/** Whether a git was ended because it took longer than it was given. */
+export function isTimeout(error: unknown): boolean {
+  if (!(error instanceof FairleadError)) return false;
+  const { data } = error;
+  return typeof data === 'object' && data !== null && 'failure' in data && data.failure === 'timed-out';
 }
 
 /** At most the last `lines` lines, of at most 4,000 characters. */

@@ -38,9 +38,9 @@ export type LandingOutcome =
   /** The tree would be the base's own. */
   | { kind: 'nothing' }
   | { kind: 'unrelated' }
-  | { kind: 'infrastructure'; text: string };
+  | { kind: 'infrastructure'; text: string; cause?: unknown };
 
-/** @throws FairleadError `git.failed` (also when the commit could not be signed), `disk.full` */
+/** @throws FairleadError `git.failed`, `git.signing-failed`, `disk.full` */
 export async function makeLandingCommit(merger: Merger, request: LandingRequest): Promise<LandingOutcome> {
   const { git } = merger.repository;
   const baseTree = await git.text(['rev-parse', `${request.base}^{tree}`]);

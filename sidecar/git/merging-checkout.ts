@@ -29,7 +29,7 @@ export async function mergeInCheckout(
     ]);
     return await mergeIn(repository, request, folder);
   } catch (error) {
-    return { kind: 'infrastructure', text: messageOf(error) };
+    return { kind: 'infrastructure', text: messageOf(error), cause: error };
   } finally {
     await discardFolder(repository, folder);
   }

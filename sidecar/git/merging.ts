@@ -1,6 +1,6 @@
 import { messageOf } from '../protocol/errors.ts';
 import { AttributeFolders } from './attributes.ts';
-import { type Git, type GitOutput, tail } from './git.ts';
+import { type Git, type GitOutput, gitFailure, tail } from './git.ts';
 import { decodePath, joinNul, splitNul } from './names.ts';
 import { mergeBase } from './refs.ts';
 import { isShallow, type Repository } from './repository.ts';
@@ -21,7 +21,7 @@ export type MergeOutcome =
   | { kind: 'unrelated' }
   /** Both sides changed files that a merge driver of the person takes care of, which needs a real checkout. */
   | { kind: 'needs-worktree'; drivers: string[]; paths: string[] }
-  | { kind: 'infrastructure'; text: string };
+  | { kind: 'infrastructure'; text: string /** What was thrown, when something was. */; cause?: unknown };
 
 export interface MergeRequest {
   /** Full commit ids: names may move between two looks. */
@@ -50,7 +50,7 @@ export class Merger {
     try {
       return await this.#merge(request);
     } catch (error) {
-      return { kind: 'infrastructure', text: messageOf(error) };
+      return { kind: 'infrastructure', text: messageOf(error), cause: error };
     }
   }
 
@@ -75,7 +75,9 @@ export class Merger {
         text: 'The clone is shallow and lacks the common history: git fetch --unshallow',
       };
     }
-    return outcome;
+    if (outcome.kind !== 'infrastructure') return outcome;
+    const cause = gitFailure(git.folder, ['merge-tree'], output);
+    return cause.code === 'disk.full' ? { ...outcome, cause } : outcome;
   }
 }
 

@@ -128,6 +128,20 @@ export async function isAncestor(git: Git, ancestor: string, descendant: string)
   return output.exitCode === 0;
 }
 
+/**
+ * As {@link isAncestor}, for a commit that nothing may point at: one that git has tidied away is in no history.
+ * @throws FairleadError `git.failed`
+ */
+export async function isInHistory(git: Git, commit: string, descendant: string): Promise<boolean> {
+  try {
+    return await isAncestor(git, commit, descendant);
+  } catch (error) {
+    const isGone = (await resolveCommit(git, commit)) === undefined;
+    if (isGone && (await resolveCommit(git, descendant)) !== undefined) return false;
+    throw error;
+  }
+}
+
 /** The best common ancestor; undefined for unrelated histories. */
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | undefined> {
   const args = ['merge-base', one, other];

@@ -1,5 +1,6 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, type GitOutput, tail } from './git.ts';
 import { isAncestor, readRef } from './refs.ts';
@@ -38,6 +39,8 @@ export interface NetworkOptions {
   /** Default one minute; a push two. Time in which a person is asked does not count. */
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** Ends only the questions to a person; default `signal`. For what must not be cut off once it goes on. */
+  asking?: AbortSignal;
   /** On top of the environment: ssh agent, askpass. */
   env?: Readonly<Record<string, string>>;
 }
@@ -197,13 +200,13 @@ async function network(
   args: readonly string[],
   options: NetworkOptions,
 ): Promise<GitOutput | string> {
-  const { timeoutMs = MINUTE, signal, ...rest } = options;
-  const deadline = git.setup.deadline?.(timeoutMs);
+  const { timeoutMs = MINUTE, signal, asking = signal, ...rest } = options;
+  const deadline = git.setup.deadline?.(timeoutMs, asking);
   const signals = [signal, deadline?.signal].filter((each) => each !== undefined);
   try {
     return await git.attempt(args, {
       ...rest,
-      ...(deadline === undefined ? { timeoutMs } : {}),
+      ...(deadline === undefined ? { timeoutMs } : { env: { ...rest.env, ...deadline.env } }),
       ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
     });
   } catch (error) {
@@ -231,6 +234,6 @@ function noteOf(repository: Pick<Repository, 'commonDir'>, remote: string): stri
 
 function noteFetch(repository: Pick<Repository, 'commonDir'>, remote: string): void {
   const file = noteOf(repository, remote);
-  mkdirSync(join(file, '..'), { recursive: true });
+  makeFoldersIn(repository.commonDir, 'fairlead', 'fetched');
   writeFileSync(file, `${remote}\n`);
 }

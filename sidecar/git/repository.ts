@@ -1,5 +1,6 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, type GitOutput, gitFailure, textOf } from './git.ts';
 import { listWorktrees } from './worktree-list.ts';
@@ -74,6 +75,48 @@ export async function openRepository(folder: string, git: Git): Promise<Reposito
     mainCheckout,
     objectFormat: objectFormat === 'sha256' ? 'sha256' : 'sha1',
   };
+}
+
+/**
+ * The repository of which a checkout was known to be at `main`. Another one in its place is not taken for it.
+ * @throws FairleadError `repo.missing` (moved, deleted, another is there), `git.missing`, `git.failed`
+ */
+export async function openKnownRepository(
+  known: { main: string; common_dir: string },
+  git: Git,
+): Promise<Repository> {
+  requireRepository(known);
+  const repository = await openRepository(known.main, git).catch((error: unknown) => {
+    if (error instanceof FairleadError && error.code === 'repo.missing') throw goneRepository(known, error);
+    throw error;
+  });
+  if (repository.commonDir !== realpathOr(known.common_dir)) throw goneRepository(known);
+  return repository;
+}
+
+/** @throws FairleadError `repo.missing` when the repository is not where it was. Looks at files only. */
+export function requireRepository(known: { main: string; common_dir: string }): void {
+  if (!isRepositoryThere(known.common_dir) || !existsSync(known.main)) throw goneRepository(known);
+}
+
+/** Whether a repository has its own folder where it was. Looks at files only. */
+export function isRepositoryThere(commonDir: string): boolean {
+  return existsSync(join(commonDir, 'HEAD'));
+}
+
+function goneRepository({ main }: { main: string }, cause?: unknown): FairleadError {
+  return new FairleadError('repo.missing', `The repository ${main} is gone: it was moved or deleted.`, {
+    hint: 'Move it back to its place, and everything goes on.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function realpathOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** The HEAD of the checkout that `git` is bound to. */

@@ -1,30 +1,30 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ScratchFolder } from '../platform/scratch-folder.ts';
 import type { Repository } from './repository.ts';
-
-/** Deletes folders that were left by a process that died; they begin with this. */
-export const SCRATCH_PREFIX = 'fairlead-objects-';
 
 /**
  * A throw-away object store on top of a repository: what is written with {@link env} can be read back with it, and
  * the repository stays as it is. Holds trial merges and comparisons with uncommitted work. Dispose it.
  */
 export class ScratchObjects implements Disposable {
-  readonly folder: string;
+  readonly #folder: ScratchFolder;
   /** Variables for each git that writes or reads here. */
   readonly env: Readonly<Record<string, string>>;
 
-  constructor(repository: Pick<Repository, 'commonDir'>, parent: string = tmpdir()) {
-    this.folder = mkdtempSync(join(parent, SCRATCH_PREFIX));
+  constructor(repository: Pick<Repository, 'commonDir'>, parent?: string) {
+    this.#folder = new ScratchFolder(parent);
     this.env = {
-      GIT_OBJECT_DIRECTORY: this.folder,
+      GIT_OBJECT_DIRECTORY: this.#folder.path,
       GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(join(repository.commonDir, 'objects')),
     };
   }
 
+  get folder(): string {
+    return this.#folder.path;
+  }
+
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
   }
 }
 

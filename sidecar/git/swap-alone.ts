@@ -38,7 +38,7 @@ export async function moveAlone(
     return { kind: 'moved', folder: undefined };
   } catch (error) {
     await prepared.update.abort();
-    return { kind: 'infrastructure', text: messageOf(error) };
+    return { kind: 'infrastructure', text: messageOf(error), cause: error };
   }
 }
 

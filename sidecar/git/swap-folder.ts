@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ScratchFolder } from '../platform/scratch-folder.ts';
 import type { Git } from './git.ts';
 import { tail } from './git.ts';
 import { decodePath, encodePath, pathOnDisk, splitNul } from './names.ts';
@@ -70,6 +69,9 @@ export async function findObstacle(
     // Where HEAD has moved already, what is staged says nothing; what is changed on disk does.
     if (options.headHasMoved && entry.onDisk === '.') continue;
     if (options.wasCutOff && !entry.isStaged && entry.onDisk === 'D') continue;
+    // Of a submodule only the commit moves that is written down: what is checked out in it stays.
+    const isSubmodule = change.oldMode === GITLINK && change.newMode === GITLINK;
+    if (isSubmodule && !entry.isStaged && entry.mode === GITLINK) continue;
     const asNew = entry.mode === change.newMode && (entry.mode === ABSENT || entry.id === change.newId);
     if (entry.isStaged && asNew) stagedAsNew.add(entry.path);
     else changed.push(entry.path);
@@ -167,15 +169,11 @@ export async function moveFolder(
  */
 export async function treeWith(git: Git, commit: string, changes: readonly TreeChange[]): Promise<string> {
   if (changes.length === 0) return git.text(['rev-parse', `${commit}^{tree}`]);
-  const folder = await mkdtemp(join(tmpdir(), 'fairlead-tree-'));
-  try {
-    const env = { GIT_INDEX_FILE: join(folder, 'index') };
-    await git.run(['read-tree', commit], { env });
-    await git.run(['update-index', '-z', '--index-info'], { env, input: indexInfo(changes) });
-    return await git.text(['write-tree'], { env });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  using folder = new ScratchFolder();
+  const env = { GIT_INDEX_FILE: join(folder.path, 'index') };
+  await git.run(['read-tree', commit], { env });
+  await git.run(['update-index', '-z', '--index-info'], { env, input: indexInfo(changes) });
+  return await git.text(['write-tree'], { env });
 }
 
 /** What `update-index -z --index-info` reads to put the new side of `changes` into an index. */

@@ -3,7 +3,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -12,8 +11,9 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { machineId } from '../platform/paths.ts';
 import { bootId, isAlive } from '../platform/processes.ts';
 import { readTextFile } from '../platform/regular-file.ts';
@@ -80,7 +80,7 @@ export function thisProcess(): SwapJournal['owner'] {
 export function beginSwapJournal(repository: Pick<Repository, 'commonDir'>, journal: SwapJournal): boolean {
   const file = journalFile(repository, journal.branch);
   const begin = `${file}.begin`;
-  mkdirSync(dirname(file), { recursive: true });
+  makeFoldersIn(repository.commonDir, 'fairlead', 'swaps');
   const descriptor = openSync(begin, 'w', 0o600);
   writeSync(descriptor, JSON.stringify(journal));
   fsyncSync(descriptor);

@@ -6,13 +6,14 @@ import { systemChildren } from './children.ts';
 import type { Git } from './git.ts';
 import { liveGits } from './live-gits.ts';
 import { decodePath, splitNul } from './names.ts';
-import { isAncestor, readRef } from './refs.ts';
+import { isInHistory, readRef, resolveCommit } from './refs.ts';
 import { type Repository, readHead } from './repository.ts';
 import { followCheckouts } from './swap-alone.ts';
 import { changesBetween, moveFolder, type TreeChange } from './swap-folder.ts';
 import {
   endSwapJournal,
   isOwned,
+  journalFile,
   type SwapJournal,
   swapMarker,
   thisProcess,
@@ -62,13 +63,24 @@ export async function recoverSwap(
     return outcome;
   };
   const now = await readRef(git, `refs/heads/${branch}`);
-  const landed = now !== undefined && (await isAncestor(git, to, now));
+  const landed = now !== undefined && (await isInHistory(git, to, now));
   if (owned.alone) {
     if (landed && now === to) await followCheckouts(repository, owned);
     return end(settled(landed, now, from));
   }
   if (!existsSync(join(folder, '.git'))) return end(settled(landed, now, from));
   const here = git.in(folder);
+  if ((await resolveCommit(git, to)) === undefined) {
+    // Nothing points at what is about to land, so that a `git gc --prune=now` takes it away.
+    const isUntouched =
+      owned.phase === 'prepared' ||
+      (await here.attempt(['diff-index', '--cached', '--quiet', from])).exitCode === 0;
+    if (isUntouched) return end(settled(false, now, from));
+    const text =
+      `What was landing on ${branch} when it was cut off is gone from the repository. Bring the files in ${folder} ` +
+      `back to ${branch} (see \`git status\`), then delete ${journalFile(repository, branch)}.`;
+    return { kind: 'blocked', paths: [], text };
+  }
   const changes = await changesBetween(git, from, to);
   const isAtHome = (await readHead(here)).branch === branch;
 

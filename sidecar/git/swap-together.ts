@@ -47,7 +47,7 @@ export type SwapOutcome =
     }
   | { kind: 'base-moved' /** Undefined: the branch is gone. */; now: string | undefined }
   | { kind: 'folder-refuses'; folder: string; why: FolderRefusal; paths: string[]; text: string }
-  | { kind: 'infrastructure'; text: string };
+  | { kind: 'infrastructure'; text: string /** What was thrown, when something was. */; cause?: unknown };
 
 /**
  * Moves a branch together with the folder that has it checked out: the branch is locked, then the files move, then
@@ -130,7 +130,7 @@ export async function moveTogether(
   } catch (error) {
     await update.abort();
     // What has been done so far is in the journal.
-    return { kind: 'infrastructure', text: messageOf(error) };
+    return { kind: 'infrastructure', text: messageOf(error), cause: error };
   }
 }
 

@@ -48,7 +48,7 @@ export function swapBase(
     try {
       return await swap(repository, request, onStep);
     } catch (error) {
-      return { kind: 'infrastructure', text: messageOf(error) };
+      return { kind: 'infrastructure', text: messageOf(error), cause: error };
     }
   });
 }

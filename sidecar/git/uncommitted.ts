@@ -1,9 +1,12 @@
-import { copyFile, mkdir, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, open, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFoldersIn } from '../platform/folders.ts';
+import { quoteWord } from '../platform/shell.ts';
 import { FairleadError } from '../protocol/errors.ts';
-import { type Git, gitFailure, tail } from './git.ts';
+import { type Git, gitFailure, isTimeout, tail } from './git.ts';
 import { readIdentity } from './identity.ts';
 import { isIndexLocked, type Operation, operationInProgress } from './operation.ts';
+import { isSigningFailure, signingFailure } from './signing.ts';
 import { changedPaths, readStatus } from './status.ts';
 
 /** What became of the uncommitted work of a checkout. */
@@ -39,7 +42,7 @@ export interface CommitAllRequest {
 /**
  * Commits everything in the checkout that is not ignored, as the person: their identity, hooks and signing. `git` is
  * bound to the checkout.
- * @throws FairleadError `git.no-identity`, `worktree.broken`, `git.failed`, `disk.full`
+ * @throws FairleadError `git.no-identity`, `git.signing-failed`, `worktree.broken`, `git.failed`, `disk.full`
  */
 export async function commitAll(git: Git, request: CommitAllRequest): Promise<CommitAllOutcome> {
   const status = await readStatus(git);
@@ -78,7 +81,7 @@ async function requirePlace(git: Git, branch: string, standsOn: string | undefin
       : `${git.folder} has lost its .git file: git in it would work in another repository.`,
     {
       hint: isRoot
-        ? `Go back to it: git -C ${git.folder} switch ${branch}`
+        ? `Go back to it: git -C ${quoteWord(git.folder)} switch ${quoteWord(branch)}`
         : 'Repair it: git worktree repair',
     },
   );
@@ -118,9 +121,10 @@ async function stageAndCommit(
     if (output.exitCode === 1) return { kind: 'hook-failed', output: hookOutput(output), indexRestored };
     if (output.stderr.includes('index.lock') || output.stderr.includes('cannot lock ref'))
       return { kind: 'locked' };
+    if (isSigningFailure(output.stderr)) throw await signingFailure(root, args, output);
     throw gitFailure(root.folder, args, output);
   } catch (error) {
-    if (!(error instanceof FairleadError) || !isTimeout(error)) throw error;
+    if (!isTimeout(error)) throw error;
     const indexRestored = await restoreIndex(gitDir, copy);
     return { kind: 'hook-failed', output: `No answer after ${timeoutMs / 1000} seconds.`, indexRestored };
   }
@@ -134,7 +138,7 @@ function keptIndexOf(gitDir: string): string {
 async function keepIndex(gitDir: string): Promise<string | undefined> {
   const index = join(gitDir, 'index');
   const copy = keptIndexOf(gitDir);
-  await mkdir(dirname(copy), { recursive: true });
+  makeFoldersIn(gitDir, 'fairlead');
   try {
     const { mtimeMs } = await stat(index);
     await copyFile(index, copy);
@@ -172,9 +176,4 @@ function hookOutput(output: { stdout: Buffer; stderr: string }): string {
     [output.stdout.toString('utf8').trimEnd(), output.stderr].filter((text) => text !== '').join('\n'),
     40,
   );
-}
-
-function isTimeout(error: FairleadError): boolean {
-  const data = error.data;
-  return typeof data === 'object' && data !== null && 'failure' in data && data.failure === 'timed-out';
 }

@@ -2,13 +2,14 @@ import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from '
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve as resolvePath } from 'node:path';
 import { readTextFile } from '../platform/regular-file.ts';
+import { quoteWord } from '../platform/shell.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
 import { joinNul, pathOnDisk } from './names.ts';
 import { operationInProgress } from './operation.ts';
 import { withPrivateIndex } from './private-index.ts';
 import { readRef, requireBranchName, resolveCommit, updateRef } from './refs.ts';
-import type { Repository } from './repository.ts';
+import { isRepositoryThere, type Repository } from './repository.ts';
 import { changedPaths, readStatus } from './status.ts';
 import { listWorktrees } from './worktree-list.ts';
 
@@ -36,6 +37,8 @@ export interface Worktree {
 
 /** What is wrong with a worktree; `undefined` in {@link inspectWorktree} says nothing is. */
 export type WorktreeFault =
+  /** The repository itself is not where it was. */
+  | { kind: 'repository-missing' }
   | { kind: 'folder-missing' }
   /** `.git` is missing or is a folder: a git command in here would reach another repository. */
   | { kind: 'not-a-worktree' }
@@ -143,6 +146,7 @@ export function inspectWorktree(
   folder: string,
   branch: string,
 ): WorktreeFault | undefined {
+  if (!isRepositoryThere(repository.commonDir)) return { kind: 'repository-missing' };
   if (!isFolder(folder)) return { kind: 'folder-missing' };
   const dotGit = join(folder, '.git');
   const link = lstatSync(dotGit, { throwIfNoEntry: false })?.isFile() ? readFileSync(dotGit, 'utf8') : '';
@@ -157,32 +161,68 @@ export function inspectWorktree(
   }
   const head = readOr(join(admin, 'HEAD')) ?? '';
   const on = /^ref: refs\/heads\/(.*)$/.exec(head)?.[1];
-  return on === branch ? undefined : { kind: 'other-branch', branch: on };
+  if (on === branch) return undefined;
+  return { kind: 'other-branch', branch: on !== undefined && isBranchName(on) ? on : undefined };
 }
 
-/** @throws FairleadError `worktree.broken` as {@link inspectWorktree} finds it */
+/** Whether git would take it as a branch: the file may hold anything. Source: git-check-ref-format(1). */
+function isBranchName(name: string): boolean {
+  if (name === '' || name.startsWith('-') || name.endsWith('/') || name.endsWith('.')) return false;
+  if (/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\//.test(name)) return false;
+  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
+}
+
+/** @throws FairleadError `worktree.broken` as {@link inspectWorktree} finds it; `repo.missing` */
 export function requireWorktree(
   repository: Pick<Repository, 'commonDir'>,
   folder: string,
   branch: string,
 ): void {
   const fault = inspectWorktree(repository, folder, branch);
-  if (fault !== undefined) throw brokenWorktree(folder, fault, branch);
+  if (fault !== undefined) throw brokenWorktree(repository, folder, fault, branch);
 }
 
-function brokenWorktree(folder: string, fault: WorktreeFault, branch = ''): FairleadError {
+/**
+ * As {@link requireWorktree}, on whatever branch it stands: an agent may switch branches in its own worktree.
+ * @throws FairleadError `worktree.broken`, `repo.missing`
+ */
+export function requireOwnWorktree(
+  repository: Pick<Repository, 'commonDir'>,
+  folder: string,
+  branch: string,
+): void {
+  const fault = inspectWorktree(repository, folder, branch);
+  if (fault !== undefined && fault.kind !== 'other-branch') {
+    throw brokenWorktree(repository, folder, fault, branch);
+  }
+}
+
+function brokenWorktree(
+  { commonDir }: Pick<Repository, 'commonDir'>,
+  folder: string,
+  fault: WorktreeFault,
+  branch: string,
+): FairleadError {
+  const place = basename(commonDir) === '.git' ? dirname(commonDir) : commonDir;
   const sentence = {
+    'repository-missing': `The repository ${place} is gone: it was moved or deleted.`,
     'folder-missing': `The worktree ${folder} is gone.`,
     'not-a-worktree': `${folder} has lost its .git file: git in it would work in another repository.`,
     'points-elsewhere': `${folder} belongs to another repository.`,
     'not-registered': `The repository does not know the worktree ${folder}.`,
     'other-branch': `${folder} does not stand on the branch "${branch}".`,
   }[fault.kind];
-  const hint =
-    fault.kind === 'other-branch'
-      ? `Go back to it: git -C ${folder} switch ${branch}`
-      : `Repair it: git worktree repair ${folder}`;
-  return new FairleadError('worktree.broken', sentence, { hint, data: fault });
+  const git = `git -C ${quoteWord(place)} worktree`;
+  const hint = {
+    'repository-missing': 'Move it back to its place, and everything goes on.',
+    'folder-missing': `Move it back if it was moved; else make it anew, with what was committed: ${git} add -f -f ${quoteWord(folder)} ${branch}`,
+    'not-a-worktree': `Repair it: ${git} repair ${quoteWord(folder)}`,
+    'points-elsewhere': `Repair it: ${git} repair ${quoteWord(folder)}`,
+    'not-registered': `Move what is in it away, then make it anew: ${git} add -f -f ${quoteWord(folder)} ${branch}`,
+    'other-branch': `Go back to it: git -C ${quoteWord(folder)} switch ${quoteWord(branch)}`,
+  }[fault.kind];
+  const code = fault.kind === 'repository-missing' ? 'repo.missing' : 'worktree.broken';
+  return new FairleadError(code, sentence, { hint, data: fault });
 }
 
 /**
@@ -232,7 +272,9 @@ export async function requireSaved(repository: Repository, folder: string): Prom
 async function refuseUnsaved(repository: Repository, folder: string, admin: string): Promise<void> {
   // Without its .git file, git would look at a repository around it instead.
   const fault = inspectWorktree(repository, folder, '');
-  if (fault !== undefined && fault.kind !== 'other-branch') throw brokenWorktree(folder, fault);
+  if (fault !== undefined && fault.kind !== 'other-branch') {
+    throw brokenWorktree(repository, folder, fault, '');
+  }
   const git = repository.git.in(folder);
   const operation = operationInProgress(admin);
   const unsaved = [...changedPaths(await readStatus(git)), ...(await hiddenChanges(git))];

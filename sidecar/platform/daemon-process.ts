@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { basename } from 'node:path';
 import * as z from 'zod';
 import { asFairleadError, FairleadError, isErrorCode, messageOf } from '../protocol/errors.ts';
+import { notAnswering } from '../protocol/not-answering.ts';
 import { sleep } from './clock.ts';
+import { lockHolder } from './lock-holder.ts';
 import { withSpawnLock } from './spawn-lock.ts';
 
 /** A daemon that serves one socket, and how to start it when nobody does. */
@@ -49,13 +52,17 @@ export function printLastWords(error: unknown): void {
   writeSync(2, line);
 }
 
-/** Connects, or gives undefined when nobody listens there. @throws what connect(2) says otherwise */
+/**
+ * Connects, or gives undefined when nobody listens there.
+ * @throws FairleadError `daemon.not-answering`; what connect(2) says otherwise
+ */
 export function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     const onError = (error: NodeJS.ErrnoException) => {
-      // EAGAIN: the queue of a listening socket is full for the moment. That is no reason to start another daemon.
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      // Its queue is full: hundreds have connected that it did not accept. That is no reason to start another daemon.
+      else if (error.code === 'EAGAIN') reject(unanswered(path));
       else reject(error);
     };
     socket.once('error', onError);
@@ -64,6 +71,12 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
       resolve(socket);
     });
   });
+}
+
+/** A daemon's socket and lock differ in their ends only; see `Paths`. */
+function unanswered(socket: string): FairleadError {
+  const name = basename(socket, '.sock') === 'ptyhost' ? 'ptyhost' : 'sidecar';
+  return notAnswering(name, lockHolder(socket.replace(/\.sock$/, '.lock')));
 }
 
 /**

@@ -256,4 +256,18 @@ export const MIGRATIONS: readonly Migration[] = [
   `
   ALTER TABLE session ADD COLUMN need INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  ALTER TABLE session ADD COLUMN starts INTEGER NOT NULL DEFAULT 1;
+  `,
+  `
+  -- The client's id of the request that made it: asked for again, it is the same one.
+  ALTER TABLE prompt ADD COLUMN request TEXT;
+  CREATE UNIQUE INDEX prompt_request ON prompt (request) WHERE request IS NOT NULL;
+  ALTER TABLE session ADD COLUMN request TEXT;
+  CREATE INDEX session_request ON session (request) WHERE request IS NOT NULL;
+  `,
+  `
+  ALTER TABLE queue_entry ADD COLUMN rewound_to TEXT;
+  ALTER TABLE queue_entry ADD COLUMN troubles INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

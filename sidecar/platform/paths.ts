@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 
 /** Longest path of a unix socket that both Linux (107) and macOS (103) take, in bytes. */
@@ -14,6 +14,9 @@ export interface Paths {
   run: string;
   sidecarSocket: string;
   ptyhostSocket: string;
+  /** Each held by its daemon for as long as that lives. */
+  sidecarLock: string;
+  ptyhostLock: string;
   spawnLock: string;
   logs: string;
   secrets: string;
@@ -53,6 +56,8 @@ export function pathsFor(environment: Readonly<Record<string, string | undefined
     run,
     sidecarSocket: join(run, 'sidecar.sock'),
     ptyhostSocket: join(run, 'ptyhost.sock'),
+    sidecarLock: join(run, 'sidecar.lock'),
+    ptyhostLock: join(run, 'ptyhost.lock'),
     spawnLock: join(run, 'spawn.lock'),
     logs: join(home, 'logs'),
     secrets: join(home, 'secrets'),
@@ -68,20 +73,11 @@ export function pathsFor(environment: Readonly<Record<string, string | undefined
  * @throws FairleadError `home.socket-path-too-long`, `home.read-only`, `disk.full`
  */
 export function preparePaths(paths: Paths): void {
-  const longest = Math.max(Buffer.byteLength(paths.sidecarSocket), Buffer.byteLength(paths.ptyhostSocket));
-  if (longest > MAX_SOCKET_PATH) {
-    throw new FairleadError(
-      'home.socket-path-too-long',
-      `The socket path ${paths.ptyhostSocket} has ${longest} bytes; the system takes ${MAX_SOCKET_PATH}.`,
-      { hint: 'Set FAIRLEAD_HOME to a folder with a shorter path.' },
-    );
-  }
+  requireSocketPath(paths);
   try {
-    for (const folder of [paths.home, paths.worktrees, paths.versions]) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-    }
+    for (const folder of [paths.home, paths.worktrees, paths.versions]) makeFolder(folder);
     for (const folder of [paths.run, paths.logs, paths.secrets]) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
     }
     accessSync(paths.home, constants.W_OK);
@@ -99,6 +95,37 @@ export function preparePaths(paths: Paths): void {
         hint: 'Make the folder writable, or set FAIRLEAD_HOME to one that is.',
         cause,
       },
+    );
+  }
+}
+
+/**
+ * Makes a folder and those above it, for this user alone. One by one: `mkdir` with `recursive` tries for ever where a
+ * file system says of a folder that it makes that its parent is missing, as /proc does. Seen with Node 24.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) {
+    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
+    return;
+  }
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** @throws FairleadError `home.socket-path-too-long` */
+export function requireSocketPath(paths: Paths): void {
+  const longest = Math.max(Buffer.byteLength(paths.sidecarSocket), Buffer.byteLength(paths.ptyhostSocket));
+  if (longest > MAX_SOCKET_PATH) {
+    throw new FairleadError(
+      'home.socket-path-too-long',
+      `The socket path ${paths.ptyhostSocket} has ${longest} bytes; the system takes ${MAX_SOCKET_PATH}.`,
+      { hint: 'Set FAIRLEAD_HOME to a folder with a shorter path.' },
     );
   }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from './clock.ts';
@@ -16,13 +16,22 @@ export class PrivateSocket {
   readonly #accept: (connection: Socket) => void;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #mayRestore: () => boolean;
   #server: Server | undefined;
   /** Tells our file from one that another process made in its place. */
   #file: string | undefined;
   #endWatch: (() => void) | undefined;
   #closed = false;
 
-  constructor(path: string, accept: (connection: Socket) => void, clock: Clock, log: Log) {
+  /** `mayRestore`: whether the path is still the caller's to serve. */
+  constructor(
+    path: string,
+    accept: (connection: Socket) => void,
+    clock: Clock,
+    log: Log,
+    mayRestore: () => boolean = () => true,
+  ) {
+    this.#mayRestore = mayRestore;
     this.#path = path;
     this.#accept = accept;
     this.#clock = clock;
@@ -39,8 +48,13 @@ export class PrivateSocket {
   close(): void {
     this.#closed = true;
     this.#endWatch?.();
-    // Removes the file, too.
-    this.#server?.close();
+    if (this.#server === undefined) return;
+    const isOther = fileId(this.#path) !== this.#file && existsSync(this.#path);
+    const aside = `${this.#path}.${process.pid}`;
+    // Closing removes the file, whosever it is.
+    if (isOther) renameSync(this.#path, aside);
+    this.#server.close();
+    if (isOther) renameSync(aside, this.#path);
   }
 
   #listen(): Promise<void> {
@@ -75,7 +89,7 @@ export class PrivateSocket {
   }
 
   async #restore(): Promise<void> {
-    if (this.#closed || fileId(this.#path) === this.#file) return;
+    if (this.#closed || fileId(this.#path) === this.#file || !this.#mayRestore()) return;
     this.#log.warn('socket is gone, made again', { path: this.#path });
     // Connections that are open stay; only the listening end is replaced.
     this.#server?.close();

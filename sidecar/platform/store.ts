@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statfsSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { FairleadError } from '../protocol/errors.ts';
@@ -43,28 +43,19 @@ export class Store {
 
   /**
    * Opens `file`, made when there is none, and brings it to the last migration.
-   * A file that does not open, or that a newer version wrote, is left as it is.
+   * A file that does not open, or that a newer version wrote, is left as it is. So is an empty one: a database is made
+   * whole under another name before it gets its own, so nothing of ours is ever empty.
    * @throws FairleadError `store.newer`, `store.damaged`, `home.read-only`, `disk.full`
    */
   static open(file: string, migrations: readonly Migration[]): Store {
-    const existed = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    let database: DatabaseSync | undefined;
     try {
-      if (existed) inspect(file, migrations.length);
-      // Made by us: SQLite would let the umask decide who may read it for the first instant.
-      else closeSync(openSync(file, 'a', 0o600));
+      const size = statSync(file, { throwIfNoEntry: false })?.size;
+      if (size === undefined) make(file, migrations);
+      else if (size === 0) throw damaged(file, 'it is empty');
+      else inspect(file, migrations.length);
       chmodSync(file, 0o600);
-      database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
-      database.exec(`PRAGMA journal_mode = ${isOnNetwork(dirname(file)) ? 'DELETE' : 'WAL'}`);
-      database.exec('PRAGMA synchronous = FULL');
-      const version = versionOf(database);
-      for (const [index, sql] of migrations.entries()) {
-        if (index < version) continue;
-        database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
-      }
-      return new Store(database, file);
+      return new Store(openMigrated(file, migrations), file);
     } catch (error) {
-      database?.close();
       throw storeError(file, error);
     }
   }
@@ -178,6 +169,49 @@ export class Store {
 
 function isPositional(bindings: Bindings | Positional): bindings is Positional {
   return Array.isArray(bindings);
+}
+
+/** Logs that SQLite keeps beside a database. */
+const LOGS = ['-wal', '-journal'];
+
+/**
+ * Makes a database under another name first: whoever finds `file` finds all of it.
+ * @throws FairleadError `store.damaged`: there was one, and what it had not yet taken in is still there
+ */
+function make(file: string, migrations: readonly Migration[]): void {
+  for (const log of LOGS) {
+    const left = statSync(file + log, { throwIfNoEntry: false });
+    if (left !== undefined && left.size > 0) throw damaged(file, `it is gone, and ${file + log} is there`);
+  }
+  const unfinished = `${file}.unfinished`;
+  for (const end of ['', '-shm', ...LOGS]) rmSync(unfinished + end, { force: true });
+  // Made by us: SQLite would let the umask decide who may read it for the first instant.
+  closeSync(openSync(unfinished, 'wx', 0o600));
+  openMigrated(unfinished, migrations).close();
+  renameSync(unfinished, file);
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function openMigrated(file: string, migrations: readonly Migration[]): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
+  try {
+    database.exec(`PRAGMA journal_mode = ${isOnNetwork(dirname(file)) ? 'DELETE' : 'WAL'}`);
+    database.exec('PRAGMA synchronous = FULL');
+    const version = versionOf(database);
+    for (const [index, sql] of migrations.entries()) {
+      if (index < version) continue;
+      database.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; COMMIT`);
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 function versionOf(database: DatabaseSync): number {

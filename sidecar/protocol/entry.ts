@@ -45,6 +45,8 @@ export const EntryReason = z.enum([
   'head-moved',
   'offline',
   'sign-in',
+  'signing-failed',
+  'repository-missing',
   'commit-refused',
   'in-a-turn',
   'uncommitted',

@@ -18,23 +18,27 @@ export const ERROR_CODES = [
   'config.invalid',
   'cost.unreadable',
   'daemon.lost',
+  'daemon.not-answering',
   'daemon.not-running',
   'daemon.spawn-failed',
   'disk.full',
   'git.failed',
   'git.missing',
   'git.no-identity',
+  'git.signing-failed',
   'git.too-old',
   'home.read-only',
   'home.socket-path-too-long',
   'internal',
   'land.already-queued',
   'land.base-diverged',
+  'land.branch-missing',
   'land.no-remote',
   'land.not-landed',
   'land.nothing-to-land',
   'land.uncommitted',
   'land.where-to-unset',
+  'land.work-elsewhere',
   'node.missing',
   'params.invalid',
   'prompt.undelivered',
@@ -109,9 +113,17 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `error` itself when it is ours, else an `internal` error that keeps it as the cause. */
+/** `error` itself when it is ours, `disk.full` when the system says so, else an `internal` error; with it as the cause. */
 export function asFairleadError(error: unknown): FairleadError {
   if (error instanceof FairleadError) return error;
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+    const path =
+      'path' in error && typeof error.path === 'string' ? `: ${error.path} could not be written` : '';
+    return new FairleadError('disk.full', `The disk is full${path}.`, {
+      hint: 'Free some space and try again.',
+      cause: error,
+    });
+  }
   return new FairleadError('internal', messageOf(error), {
     hint: 'Run `fairlead logs` and report what it shows.',
     cause: error,

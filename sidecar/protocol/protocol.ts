@@ -123,6 +123,8 @@ export const SidecarStatus = z.object({
   ptyhost: z
     .object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.number().nullable() })
     .nullable(),
+  /** Why the ptyhost cannot be told of though there may be one; null when it answers or none is needed. */
+  ptyhostFault: z.string().nullable().default(null),
   home: z.string(),
   sessions: z.record(z.string(), z.int()),
   terminals: z.array(
@@ -137,6 +139,8 @@ export const SidecarStatus = z.object({
   ),
 });
 export type SidecarStatus = z.infer<typeof SidecarStatus>;
+/** Answered at once: shows that the sidecar is alive. */
+export const Ping = request('sidecar/ping', None, z.object({}));
 export const Status = request('sidecar/status', None, SidecarStatus);
 
 export const Finding = z.object({
@@ -173,6 +177,12 @@ export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor:
 /** Most sessions that one `session/new` makes. */
 export const MAX_ATTEMPTS = 16;
 
+/**
+ * A client's own id of a request. The same one again, also to another sidecar and while the first is under way, makes
+ * nothing a second time: it goes on with what the first has made, and answers as that.
+ */
+const RequestId = z.uuid().optional();
+
 /** A name for a session that is the person's own. */
 export const Key = z
   .string()
@@ -196,6 +206,7 @@ export const NewSession = request(
     attempts: z.int().min(1).max(MAX_ATTEMPTS).default(1),
     /** Whether uncommitted changes of the main checkout are copied into the worktree. */
     bringChanges: z.boolean().default(false),
+    requestId: RequestId,
   }),
   z.object({
     /** The first attempt. */
@@ -216,7 +227,7 @@ export const ListSessions = request(
 export const ShowSession = request('session/show', S, Session);
 export const SendPrompt = request(
   'session/send',
-  S.extend({ text: Text }),
+  S.extend({ text: Text, requestId: RequestId }),
   z.object({ session: Session, confirmed: z.boolean() }),
 );
 export const Answer = request(

@@ -15,6 +15,7 @@ export const ReasonKind = z.enum([
   'check-failed',
   'landing-stopped',
   'start-failed',
+  'worktree-missing',
   'budget',
   'prompt-undelivered',
   'base-refuses-pushes',

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { FairleadError } from './errors.ts';
 import { FrameSocket } from './frame-socket.ts';
+import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from './not-answering.ts';
 import {
   errorOfFault,
   FrameType,
@@ -11,36 +12,30 @@ import {
   WireFaultSchema,
 } from './ptywire.ts';
 
-/** How long a ptyhost may take to answer a hello, in milliseconds. */
-const ANSWER_MS = 10_000;
-
 /**
  * Exchanges hellos on a connected socket.
- * @throws FairleadError `client.too-new`, `client.too-old`, `ptyhost.lost`, `ptyhost.protocol`
+ * @param answerMs how long the ptyhost may take, in milliseconds
+ * @throws FairleadError `client.too-new`, `client.too-old`, `daemon.not-answering`, `ptyhost.lost`, `ptyhost.protocol`
  */
-export function greet(socket: Socket, client: string): Promise<{ frames: FrameSocket; host: HostHello }> {
+export function greet(
+  socket: Socket,
+  client: string,
+  answerMs = ANSWER_WITHIN_MS,
+): Promise<{ frames: FrameSocket; host: HostHello }> {
   const frames = new FrameSocket(socket);
   return new Promise((resolve, reject) => {
     const fail = (error: FairleadError) => {
-      clearTimeout(timer);
+      answered();
       frames.destroy();
       reject(error);
     };
-    const timer = setTimeout(
-      () =>
-        fail(
-          new FairleadError('ptyhost.lost', 'The ptyhost does not answer.', {
-            hint: 'Run `fairlead doctor`.',
-          }),
-        ),
-      ANSWER_MS,
-    );
+    const answered = afterSilence(answerMs, () => fail(notAnswering('ptyhost', undefined)));
     frames.listen(
       ({ type, payload }) => {
         if (type === FrameType.fault) return fail(errorOfFault(parseJson(WireFaultSchema, payload)));
         if (type !== FrameType.hello) return;
         const host = parseJson(HostHelloSchema, payload);
-        clearTimeout(timer);
+        answered();
         resolve({ frames, host });
       },
       (reason) => fail(reason ?? new FairleadError('ptyhost.lost', 'The ptyhost closed the connection.')),

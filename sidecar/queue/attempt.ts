@@ -3,10 +3,11 @@ import { signsCommits } from '../git/commits.ts';
 import { readIdentity } from '../git/identity.ts';
 import type { LandingOutcome } from '../git/landing-commit.ts';
 import type { Merger } from '../git/merging.ts';
-import { isAncestor } from '../git/refs.ts';
+import { isAncestor, isInHistory } from '../git/refs.ts';
 import { branchTip } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
+import { findDroppedWork } from './dropped-work.ts';
 import type { EntryRecord } from './entry-table.ts';
 import type { LandingCommits } from './landing-commits.ts';
 import { localCommits } from './local-commits.ts';
@@ -15,6 +16,7 @@ import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 import { scratchFolders } from './scratch-folders.ts';
 import { landed, lookForObstacle, moveBase } from './swapping.ts';
 import { followTargetBase, type TargetBase } from './target-base.ts';
+import { troubleOf } from './trouble.ts';
 
 export interface AttemptRequest {
   entry: EntryRecord & { head: string };
@@ -38,14 +40,22 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   const moved = await headMoved(request);
   if (moved !== undefined) return moved;
   const base = await followTargetBase(context, entry, repository);
+  if (base.kind === 'base-rewound') {
+    const { session } = request;
+    const now = { kind: 'base', commit: base.commit, upstream: base.upstream } as const;
+    return { ...base, dropped: await findDroppedWork(context, repository, { entry, session, base: now }) };
+  }
   if (base.kind !== 'base') return base;
   for (const commit of context.entries.closedIntents(entry.id, entry.head)) {
     // A push that was given up has arrived after all.
-    if (await isAncestor(repository.git, commit, base.commit)) {
+    if (await isInHistory(repository.git, commit, base.commit)) {
       return landed(context, repository, entry, base, commit);
     }
   }
   if (await isAncestor(repository.git, entry.head, base.commit)) return { kind: 'nothing-to-land' };
+  const { session } = request;
+  const dropped = await findDroppedWork(context, repository, { entry, session, base });
+  if (dropped !== undefined) return { kind: 'dropped', commit: base.commit, message: dropped };
   const diverged = await refuseLocalCommits(request, base);
   if (diverged !== undefined) return diverged;
 
@@ -57,7 +67,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
     const obstacle = await lookForObstacle(repository, entry, base, made.commit);
     if (obstacle !== undefined) return obstacle;
     request.enter('checking');
-    const { session, signal } = request;
+    const { signal } = request;
     const red = await request.check.run(context, repository, { entry, session, base, made, signal });
     if (red !== undefined) return red;
   }
@@ -124,7 +134,9 @@ function unmade(entry: EntryRecord, made: Exclude<LandingOutcome, { kind: 'made'
     case 'unrelated':
       return fails('infrastructure', `${entry.branch} and ${entry.base} have no common history.`);
     case 'infrastructure':
-      return waits('infrastructure', made.text, RETRY_MS.infrastructure);
+      return made.cause === undefined
+        ? waits('infrastructure', made.text, RETRY_MS.infrastructure)
+        : troubleOf(made.cause);
     case 'conflict': {
       const { paths } = made.outcome;
       const where = made.at === undefined ? '' : ` at "${made.at.subject}"`;

@@ -37,6 +37,10 @@ export const EntryRecord = z.object({
   ended_at: z.number().nullable(),
   /** Not tried again before this time, milliseconds since the epoch. */
   retry_at: z.number().nullable(),
+  /** What the base was when the person was told that commits would come back to it; null when they were not. */
+  rewound_to: z.string().nullable(),
+  /** How often in a row it was kept by something that nobody foresaw. */
+  troubles: z.number(),
 });
 export type EntryRecord = z.infer<typeof EntryRecord>;
 
@@ -81,10 +85,11 @@ export class EntryTable {
         `INSERT INTO queue_entry
            (id, number, session, repository, branch, base, target, remote, method, check_command, with_local_commits,
             priority, state, reason, message, paths, head, tries, base_moved, cancel, landed, queued_at, changed_at,
-            ended_at, retry_at, after_sessions)
+            ended_at, retry_at, after_sessions, rewound_to, troubles)
          SELECT :id, coalesce(max(number), 0) + 1, :session, :repository, :branch, :base, :target, :remote, :method,
             :check_command, :with_local_commits, :priority, :state, :reason, :message, :paths, :head, :tries,
-            :base_moved, :cancel, :landed, :queued_at, :changed_at, :ended_at, :retry_at, :after_sessions
+            :base_moved, :cancel, :landed, :queued_at, :changed_at, :ended_at, :retry_at, :after_sessions,
+            :rewound_to, :troubles
          FROM queue_entry`,
         encode(entry),
       );
@@ -146,6 +151,16 @@ export class EntryTable {
       { session },
     );
     return row === undefined ? undefined : EntryRecord.parse(row);
+  }
+
+  /** Heads of a session with which it was told, and of what base, that commits would come back. */
+  toldOfDropped(session: string): { head: string; base: string }[] {
+    return this.#store
+      .all(
+        'SELECT head, rewound_to FROM queue_entry WHERE session = :session AND head IS NOT NULL AND rewound_to IS NOT NULL',
+        { session },
+      )
+      .map((row) => ({ head: String(row.head), base: String(row.rewound_to) }));
   }
 
   /** The newest entry of each repository that ever had one. */

@@ -3,7 +3,8 @@ import { readRef } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { LANDING_NEEDS_GIT, requireGit } from '../git/version.ts';
-import { branchTip, inspectWorktree } from '../git/worktrees.ts';
+import { findMisplacedWork } from '../git/work-place.ts';
+import { branchTip, inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
 import type { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { SessionRecord } from '../sessions/record.ts';
@@ -114,7 +115,7 @@ export async function requireLandable(
       hint: `Set one (git branch --set-upstream-to=origin/${base} ${base}), or land with --to local.`,
     });
   }
-  if (!context.sessions.isInTurn(session.id)) refuseEmptyOrDirty(preview);
+  if (!context.sessions.isInTurn(session.id)) await refuseUnready(repository, session, preview);
   if (target === 'remote' && localOnly > 0 && !request.withLocalCommits) {
     throw new FairleadError(
       'land.base-diverged',
@@ -131,10 +132,31 @@ export async function requireLandable(
   };
 }
 
-function refuseEmptyOrDirty({ base, ahead, uncommitted, policy }: LandPreview): void {
-  if (ahead === 0 && uncommitted.length === 0) {
+/** What is known at once to be in the way of landing. What only waits is for the queue. */
+async function refuseUnready(
+  repository: Repository,
+  session: SessionRecord,
+  { base, ahead, uncommitted, policy }: LandPreview,
+): Promise<void> {
+  const misplaced = await findMisplacedWork(repository, session);
+  const hasNothing = ahead === 0 && uncommitted.length === 0;
+  if (misplaced?.kind === 'branch-missing') {
+    throw new FairleadError('land.branch-missing', misplaced.message, { hint: misplaced.hint });
+  }
+  if (misplaced?.kind === 'other-branch' && hasNothing) {
+    throw new FairleadError('land.work-elsewhere', misplaced.message, { hint: misplaced.hint });
+  }
+  if (hasNothing && misplaced === undefined) {
+    const fault =
+      session.life === 'archived' ? undefined : inspectWorktree(repository, session.worktree, session.branch);
+    if (fault !== undefined && fault.kind !== 'folder-missing') {
+      requireOwnWorktree(repository, session.worktree, session.branch);
+    }
     throw new FairleadError('land.nothing-to-land', `There is nothing to land on ${base}.`, {
-      hint: 'The session has no commit and no change beyond its base.',
+      hint:
+        fault === undefined
+          ? 'The session has no commit and no change beyond its base.'
+          : `Its branch has no commit beyond its base, and its worktree ${session.worktree} is gone.`,
     });
   }
   if (policy === 'refuse' && uncommitted.length > 0) {

@@ -12,11 +12,12 @@ import { type LandDecision, type LandPreview, previewLanding, requireLandable } 
 import { LandingCommits } from './landing-commits.ts';
 import { MergedCheck } from './merged-check.ts';
 import { Mergers } from './mergers.ts';
-import { type Outcome, RETRY_MS, waits } from './outcome.ts';
+import { type Outcome, RETRY_MS } from './outcome.ts';
 import { CutOffSwaps, clearLeftovers } from './recovery.ts';
 import { secureWork } from './securing.ts';
 import { settle } from './settlement.ts';
 import { resolveIntent } from './swapping.ts';
+import { troubleOf } from './trouble.ts';
 
 export interface LandRequest {
   session: string;
@@ -108,7 +109,7 @@ export class MergeQueue {
    * Puts a session at the end of the land order. One that waits already keeps its place, takes over what is asked for,
    * and is looked at again at once.
    * @throws FairleadError `land.where-to-unset`, `land.no-remote`, `land.nothing-to-land`, `land.uncommitted`,
-   * `land.base-diverged`, `land.already-queued`, `git.too-old`, `session.missing`, `session.ambiguous`
+   * `land.base-diverged`, `land.branch-missing`, `land.work-elsewhere`, `land.already-queued`, `worktree.broken`, `git.too-old`, `session.missing`, `session.ambiguous`
    */
   async land(request: LandRequest): Promise<QueueEntry> {
     const session = this.#context.sessions.resolve(request.session);
@@ -224,6 +225,8 @@ export class MergeQueue {
       changed_at: now,
       ended_at: null,
       retry_at: null,
+      rewound_to: null,
+      troubles: 0,
     });
     sessions.setLanding(session.id, 'queued', null);
     return id;
@@ -254,8 +257,8 @@ export class MergeQueue {
 
   #mergerOf(session: SessionRecord): Promise<Merger> {
     const { sessions } = this.#context;
-    const { main } = sessions.repository(session.repository);
-    return this.#mergers.of(sessions.git(session, main), main);
+    const place = sessions.repository(session.repository);
+    return this.#mergers.of(sessions.git(session, place.main), place);
   }
 
   /** Once, before anything else: what a queue before us left. Never rejects. */
@@ -321,7 +324,7 @@ export class MergeQueue {
       outcome = await this.#advance(entry, signal);
     } catch (error) {
       this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
-      outcome = waits('infrastructure', messageOf(error), RETRY_MS.infrastructure);
+      outcome = troubleOf(error);
     }
     this.#settle(entry.id, outcome);
   }

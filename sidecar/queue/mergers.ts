@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Git } from '../git/git.ts';
 import { Merger } from '../git/merging.ts';
-import { openRepository, type Repository } from '../git/repository.ts';
+import { openKnownRepository, type Repository } from '../git/repository.ts';
+import type { RepositoryRecord } from '../sessions/record.ts';
 import { Remembered } from './remembered.ts';
 
 /** Each person's environment makes another. */
@@ -15,16 +16,16 @@ export class Mergers {
   readonly #repositories = new Map<string, Repository>();
 
   /**
-   * `folder` is a checkout of the repository; `git` is how its person runs git there.
+   * `git` is how the person runs git in the main checkout.
    * @throws FairleadError `repo.missing`, `repo.bare`, `git.missing`, `git.failed`
    */
-  async of(git: Git, folder: string): Promise<Merger> {
-    const key = JSON.stringify([folder, git.setup.environment]);
+  async of(git: Git, place: Pick<RepositoryRecord, 'main' | 'common_dir'>): Promise<Merger> {
+    const key = JSON.stringify([place.main, place.common_dir, git.setup.environment]);
     const known = this.#known.get(key);
     const merger =
       known !== undefined && isThere(known.repository)
         ? known
-        : new Merger(await openRepository(folder, git));
+        : new Merger(await openKnownRepository(place, git));
     this.#known.set(key, merger);
     this.#repositories.set(merger.repository.commonDir, merger.repository);
     return merger;

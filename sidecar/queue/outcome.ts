@@ -1,3 +1,4 @@
+import type { Upstream } from '../git/base.ts';
 import type { EntryReason } from '../protocol/entry.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 
@@ -13,8 +14,19 @@ export type Outcome =
   /** The branch is not what was queued: secured anew, and behind those that came meanwhile. */
   | { kind: 'head-moved' }
   /** The base lost commits that it had: every entry for it stops, and the person decides. */
-  | { kind: 'base-rewound' /** What it is now. */; commit: string; message: string }
-  /** Nothing that the author could mend: tried again after `retryMs`, holding up nobody. */
+  | {
+      kind: 'base-rewound' /** What it is now. */;
+      commit: string;
+      upstream: Upstream | undefined;
+      message: string /** What of it the attempted entry would bring back, as a sentence. */;
+      dropped?: string | undefined;
+    }
+  /** Its branch has commits that the base has lost: it stops, and the person decides. */
+  | { kind: 'dropped' /** What the base is now. */; commit: string; message: string }
+  /**
+   * Nothing that the author could mend: tried again after `retryMs`, holding up nobody. A `trouble` is tried at growing
+   * intervals, and the person is called when it does not mend itself; so is one who waits for their own folder.
+   */
   | {
       kind: 'waits';
       reason: EntryReason;
@@ -22,6 +34,7 @@ export type Outcome =
       retryMs: number;
       paths?: readonly string[];
       demand?: ReasonKind;
+      isTrouble: boolean;
     }
   /** It leaves the queue. A `try` is a conflict or a red check: what the author has to mend. */
   | { kind: 'failed'; reason: EntryReason; message: string; isTry: boolean; paths?: readonly string[] };
@@ -42,9 +55,9 @@ export function waits(
   reason: EntryReason,
   message: string,
   retryMs: number,
-  more: { paths?: readonly string[]; demand?: ReasonKind } = {},
+  more: { paths?: readonly string[]; demand?: ReasonKind; isTrouble?: boolean } = {},
 ): Outcome {
-  return { kind: 'waits', reason, message, retryMs, ...more };
+  return { kind: 'waits', reason, message, retryMs, isTrouble: reason === 'infrastructure', ...more };
 }
 
 export function fails(

@@ -14,11 +14,11 @@ import { scratchFolders } from './scratch-folders.ts';
 export async function clearLeftovers(context: QueueContext, mergers: Mergers): Promise<void> {
   const { entries, sessions, log } = context;
   for (const entry of entries.newestByRepository()) {
-    const { main } = sessions.repository(entry.repository);
+    const place = sessions.repository(entry.repository);
     try {
-      await mergers.of(sessions.git(sessions.get(entry.session), main), main);
+      await mergers.of(sessions.git(sessions.get(entry.session), place.main), place);
     } catch (error) {
-      log.warn('repository not opened', { main, error: messageOf(error) });
+      log.warn('repository not opened', { main: place.main, error: messageOf(error) });
     }
   }
   for (const parent of Object.values(scratchFolders(context.paths))) {

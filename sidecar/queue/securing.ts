@@ -1,8 +1,8 @@
-import { operationInProgress } from '../git/operation.ts';
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { type CommitAllOutcome, commitAll } from '../git/uncommitted.ts';
-import { branchTip, inspectWorktree, registrationOf, requireWorktree } from '../git/worktrees.ts';
+import { findMisplacedWork, type Misplaced } from '../git/work-place.ts';
+import { branchTip, inspectWorktree, requireWorktree } from '../git/worktrees.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import { notCommitted } from './land-request.ts';
@@ -24,12 +24,11 @@ export async function secureWork(
   const { sessions } = context;
   if (sessions.isInTurn(session.id)) return waits('in-a-turn', whyInTurn(session), RETRY_MS.turn);
   const turns = sessions.turnCount(session.id);
-  const fault = inspectWorktree(repository, session.worktree, session.branch);
-  if (session.life !== 'archived' && fault?.kind !== 'folder-missing') {
-    const stopped =
-      fault?.kind === 'other-branch'
-        ? elsewhere(repository, session, fault.branch)
-        : await commitWork(context, repository, session);
+  const misplaced = await findMisplacedWork(repository, session);
+  if (misplaced !== undefined) return elsewhere(misplaced);
+  const isGone = inspectWorktree(repository, session.worktree, session.branch)?.kind === 'folder-missing';
+  if (session.life !== 'archived' && !isGone) {
+    const stopped = await commitWork(context, repository, session);
     if (stopped !== undefined) return stopped;
   }
   const head = await branchTip(repository.git, session.branch);
@@ -89,18 +88,17 @@ function uncommitted(outcome: CommitAllOutcome): Outcome | undefined {
       const message = 'The worktree holds repositories of their own, whose files would be lost.';
       return fails('uncommitted', message, { paths: outcome.paths });
     }
-    case 'locked':
-      return waits('infrastructure', 'Another git writes in the worktree (index.lock).', RETRY_MS.turn);
+    case 'locked': {
+      const message = 'Another git writes in the worktree. If none runs any more, remove its index.lock.';
+      return waits('infrastructure', message, RETRY_MS.turn);
+    }
   }
 }
 
 /** The worktree stands on another branch: what is in it would not land with the session's own. */
-function elsewhere(repository: Repository, session: SessionRecord, branch: string | undefined): Outcome {
-  const admin = registrationOf(repository.commonDir, session.worktree);
-  const operation = admin === undefined ? undefined : operationInProgress(admin);
-  const message =
-    operation !== undefined
-      ? `A ${operation} is open in the worktree.`
-      : `The worktree stands on ${branch ?? 'no branch'}, not on ${session.branch}.`;
-  return waits('uncommitted', message, RETRY_MS.person, { demand: 'landing-stopped' });
+function elsewhere({ kind, message, hint }: Misplaced): Outcome {
+  const text = `${message} ${hint}`;
+  return kind === 'branch-missing'
+    ? fails('branch-missing', text)
+    : waits('uncommitted', text, RETRY_MS.person, { demand: 'landing-stopped' });
 }

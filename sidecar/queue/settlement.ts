@@ -24,6 +24,14 @@ const REWOUND = { kind: 'failed', reason: 'base-rewound', isTry: false } as cons
 /** A base that moves more often than this under one entry is given time, a second more for each. */
 const PATIENT_AFTER = 3;
 
+/** So often in a row an entry is tried in vain before the person is called: after two minutes, as a rule. */
+const TROUBLES_UNTOLD = 4;
+const MAX_RETRY_MS = 600_000;
+const LASTING = 'It did not mend itself; it is tried again now and then, and at once when you land again.';
+
+/** Control characters, and marks that turn the direction of text around. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g;
+
 type SingleOutcome = Exclude<Outcome, { kind: 'base-rewound' }>;
 
 /**
@@ -46,7 +54,11 @@ export function settle(context: QueueContext, id: string, outcome: Outcome): str
       .open()
       .filter((each) => baseKey(each) === baseKey(entry))
       .filter((each) => each.id === id || entries.intent(each.id) === undefined);
-    for (const each of stopped) settleOne(context, each, { ...REWOUND, message: concluded.message });
+    const { message, dropped, commit } = concluded;
+    for (const each of stopped) {
+      const own = each.id === id && dropped !== undefined;
+      settleOne(context, each, own ? { kind: 'dropped', commit, message: dropped } : { ...REWOUND, message });
+    }
     return stopped.map((each) => each.id);
   });
 }
@@ -62,13 +74,20 @@ function conclude(entry: EntryRecord, outcome: Outcome, mayHaveMoved: boolean): 
 function settleOne(context: QueueContext, entry: EntryRecord, outcome: SingleOutcome): void {
   const { entries, sessions } = context;
   const now = context.clock.now();
-  const { patch, landing, demand } = consequence(entry, outcome, now);
+  const { patch, landing, demand } = consequence(entry, onOneLine(outcome), now);
   if (outcome.kind === 'head-moved') entries.requeue(entry.id);
   entries.update(entry.id, { changed_at: now, ...patch });
   if (patch.ended_at !== undefined) entries.forgetIntents(entry.id);
   // One that waits may have happened all the same.
   else if (outcome.kind !== 'waits') entries.closeIntent(entry.id);
   sessions.setLanding(entry.session, landing, demand ?? null);
+}
+
+/** What hooks, servers and subjects of commits say may hold anything; people read one line. Pure. */
+function onOneLine(outcome: SingleOutcome): SingleOutcome {
+  if (!('message' in outcome)) return outcome;
+  const message = outcome.message.replace(CONTROLS, ' ').replace(/ {2,}/g, ' ').trim();
+  return { ...outcome, message };
 }
 
 interface Consequence {
@@ -106,20 +125,32 @@ function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): C
       const times = entry.base_moved + 1;
       const message = `base moved ${times === 1 ? 'once' : `${times} times`}`;
       const retry_at = times > PATIENT_AFTER ? now + (times - PATIENT_AFTER) * 1_000 : null;
-      return { patch: { ...queued, base_moved: times, retry_at, message }, landing: 'queued' };
+      return { patch: { ...queued, base_moved: times, troubles: 0, retry_at, message }, landing: 'queued' };
     }
     case 'again':
       return { patch: { ...queued, message: null }, landing: 'queued' };
     case 'head-moved': {
       const message = `${entry.branch} moved after it was queued; it goes to the end of the land order.`;
-      return { patch: { ...queued, reason: 'head-moved', head: null, message }, landing: 'queued' };
+      return {
+        patch: { ...queued, reason: 'head-moved', head: null, troubles: 0, message },
+        landing: 'queued',
+      };
     }
     case 'waits': {
-      const { reason, message, paths = [], retryMs } = outcome;
+      const { reason, paths = [] } = outcome;
+      const { troubles, retryMs, message, demand } = patience(entry, outcome);
       return {
-        patch: { state: 'waiting', reason, message, paths: [...paths], retry_at: now + retryMs },
+        patch: { state: 'waiting', reason, message, paths: [...paths], retry_at: now + retryMs, troubles },
         landing: 'queued',
-        demand: demandOf(outcome.demand, message),
+        demand: demandOf(demand, message),
+      };
+    }
+    case 'dropped': {
+      const { commit, message } = outcome;
+      return {
+        patch: { ...ended, state: 'failed', reason: 'base-rewound', message, rewound_to: commit },
+        landing: 'none',
+        demand: demandOf(DEMAND['base-rewound'], message),
       };
     }
     case 'failed': {
@@ -132,6 +163,25 @@ function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): C
       };
     }
   }
+}
+
+/** How long what keeps an entry is waited out, and from when on it is the person's. Pure. */
+function patience(
+  entry: EntryRecord,
+  outcome: Extract<Outcome, { kind: 'waits' }>,
+): { troubles: number; retryMs: number; message: string; demand: ReasonKind | undefined } {
+  const { message, retryMs, demand, isTrouble, reason } = outcome;
+  const isPersons = reason === 'folder-in-the-way';
+  if (!isTrouble && !isPersons) return { troubles: 0, retryMs, message, demand };
+  const troubles = entry.troubles + 1;
+  const isLasting = troubles >= TROUBLES_UNTOLD;
+  return {
+    troubles,
+    // A folder that the person has tidied is to be seen soon.
+    retryMs: isPersons ? retryMs : Math.max(retryMs, Math.min(retryMs * 2 ** (troubles - 1), MAX_RETRY_MS)),
+    message: isTrouble && demand === undefined && isLasting ? `${message} ${LASTING}` : message,
+    demand: demand ?? (isLasting ? 'landing-stopped' : undefined),
+  };
 }
 
 function demandOf(kind: ReasonKind | undefined, message: string): Reason | null {

@@ -1,7 +1,7 @@
 import type { Upstream } from '../git/base.ts';
 import { systemChildren } from '../git/children.ts';
 import { liveGits } from '../git/live-gits.ts';
-import { isAncestor, readRef } from '../git/refs.ts';
+import { isAncestor, isInHistory, readRef } from '../git/refs.ts';
 import { fetchRef, push } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
 import { findRefusal, recoverBase, swapBase } from '../git/swap.ts';
@@ -11,6 +11,7 @@ import type { QueueContext } from './context.ts';
 import type { EntryRecord, LandingIntent } from './entry-table.ts';
 import { fails, type Outcome, RETRY_MS, waits } from './outcome.ts';
 import { readTargetBase, remoteTrouble, type TargetBase } from './target-base.ts';
+import { troubleOf } from './trouble.ts';
 
 /** The variable that a push carries, so that one that outlives us can be found. */
 const PUSH_MARKER = 'FAIRLEAD_PUSH';
@@ -64,11 +65,11 @@ export async function resolveIntent(
       return waits('folder-in-the-way', recovered.text, RETRY_MS.person, { paths: recovered.paths });
     }
   } else if (await isPushed(repository, intent.new_commit)) {
-    return waits('infrastructure', 'A push that was begun before is still under way.', RETRY_MS.turn);
+    return waits('infrastructure', 'A push that was begun before is still under way.', RETRY_MS.person);
   }
   const base = await readTargetBase(entry, repository);
   if (base.kind !== 'base') return base;
-  if (!(await isAncestor(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
+  if (!(await isInHistory(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
   return landed(context, repository, entry, base, intent.new_commit);
 }
 
@@ -99,7 +100,9 @@ async function moveLocal(
       context.entries.closeIntent(entry.id);
       return inTheWay(swapped);
     case 'infrastructure':
-      return waits('infrastructure', swapped.text, RETRY_MS.infrastructure);
+      return swapped.cause === undefined
+        ? waits('infrastructure', swapped.text, RETRY_MS.infrastructure)
+        : troubleOf(swapped.cause);
     case 'moved':
       break;
   }

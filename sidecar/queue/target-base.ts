@@ -33,6 +33,7 @@ export async function followTargetBase(
     return {
       kind: 'base-rewound',
       commit: found.commit,
+      upstream: found.upstream,
       message: `${entry.base} no longer has ${seen.slice(0, 10)}, which it had before: somebody has rewound it. Land again if that is meant.`,
     };
   }
@@ -72,7 +73,9 @@ export function remoteTrouble(remote: string, trouble: RemoteTrouble, text: stri
     return waits('sign-in', `Sign in to ${remote}: ${said}`, RETRY_MS.person, { demand: 'login' });
   }
   if (trouble === 'failed') return waits('infrastructure', `${remote}: ${said}`, RETRY_MS.infrastructure);
-  return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline);
+  return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline, {
+    isTrouble: trouble === 'missing-repository',
+  });
 }
 
 /** Whether `commit` has `ancestor` in its history; a commit that is gone from the repository is not. */

@@ -9,8 +9,14 @@ import type { SessionContext } from './context.ts';
 import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
 
-/** How long an agent that does nothing may take to confirm a prompt before it is sent again, in milliseconds. */
+/** How long an agent that does nothing may take to confirm a prompt before it is doubted, in milliseconds. */
 const CONFIRM_WITHIN_MS = 10_000;
+
+/** How long it is tried to find out whether a prompt that is doubted was lost, in milliseconds. */
+const PROVEN_WITHIN_MS = 20_000;
+
+/** So long after an agent is known to have taken its keys it may take to tell of a prompt, in milliseconds. */
+const TOLD_WITHIN_MS = 3_000;
 
 const MAX_TRIES = 2;
 
@@ -40,17 +46,20 @@ export interface Delivered {
 
 /**
  * Brings prompts to an agent, each once: pasted, then Enter, then confirmed by what hooks or transcript tell. One that
- * is not confirmed is sent once more, and never while any signal says that the agent works.
+ * is not confirmed is sent once more when it is proven that the agent did not take it, and never while any signal says
+ * that it works: an agent that stalls would find it twice when it goes on.
  */
 export class Delivery {
   readonly #context: SessionContext;
-  readonly #keyboard: Pick<Keyboard, 'screen' | 'press'>;
+  readonly #keyboard: Pick<Keyboard, 'screen' | 'press' | 'isAwake'>;
   /** Since when the agent of a session has been ready without a break. */
   readonly #readySince = new Map<string, number>();
   /** The prompt that is due in a session while something covers the composer, and since when. */
   readonly #covered = new Map<string, { prompt: string; since: number }>();
+  /** The prompt of a session that may have been lost, since when, and when its agent was seen to have taken all keys. */
+  readonly #doubts = new Map<string, { prompt: string; since: number; awakeAt?: number }>();
 
-  constructor(context: SessionContext, keyboard: Pick<Keyboard, 'screen' | 'press'>) {
+  constructor(context: SessionContext, keyboard: Pick<Keyboard, 'screen' | 'press' | 'isAwake'>) {
     this.#context = context;
     this.#keyboard = keyboard;
   }
@@ -63,7 +72,9 @@ export class Delivery {
     const { table } = this.#context;
     const arrived = new Map<string, string>();
     for (const event of events) {
-      const prompt = arrivedPrompt(event, sentPrompts(table.openPrompts(session)));
+      const prompt =
+        arrivedPrompt(event, sentPrompts(table.openPrompts(session))) ??
+        arrivedPrompt(event, table.givenUpPrompts(session));
       if (prompt === undefined) continue;
       table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: Math.round(event.at) });
       arrived.set(event.name, prompt.text);
@@ -103,9 +114,7 @@ export class Delivery {
     if (session.life !== 'sleeping' || table.agentSessions(session.id).length === 0) return undefined;
     const left = table
       .openPrompts(session.id)
-      .find(
-        ({ text, created_at }) => created_at <= clock.now() - STARTED_WITHIN_MS && !EXIT.test(text.trim()),
-      );
+      .find(({ text, created_at }) => created_at <= clock.now() - STARTED_WITHIN_MS && !isExit(text));
     return (
       left && {
         kind: 'prompt-undelivered',
@@ -121,6 +130,7 @@ export class Delivery {
     if (readiness !== 'ready' || session.terminal === null) {
       this.#readySince.delete(session.id);
       this.#covered.delete(session.id);
+      this.#doubts.delete(session.id);
       return {};
     }
     const readySince = this.#readySince.get(session.id) ?? now;
@@ -132,13 +142,18 @@ export class Delivery {
       // An agent that has just become ready may still be about to take what it was started with.
       const left = Math.max(next.sent_at ?? 0, readySince) + CONFIRM_WITHIN_MS - now;
       if (left > 0) return { lookAgainMs: left };
-      if (next.tries >= MAX_TRIES) return this.#giveUp(next);
+      if (next.tries >= MAX_TRIES) return this.#giveUp(next, undelivered(next));
+      const doubted = await this.#doubt(session.id, session.terminal, next);
+      if (doubted !== 'lost') return doubted;
     }
     const composer = await this.#quietComposer(session.terminal);
     // What covers it would take the text as keys.
     if (composer === undefined) return this.#waitForComposer(session.id, next);
     this.#covered.delete(session.id);
     if (composer === 'typing') return { lookAgainMs: LOOK_AGAIN_MS };
+    // Somebody has taken it over: behind it stands more.
+    if (again && isMoreThan(composer.text, next.text)) return this.#giveUp(next, undelivered(next));
+    this.#doubts.delete(session.id);
     if (again) log.warn('prompt sent again', { session: session.id, prompt: next.id });
     // Stored first: after a crash it counts as sent, and only its missing confirmation sends it again.
     table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: clock.now() });
@@ -148,21 +163,43 @@ export class Delivery {
     return { lookAgainMs: CONFIRM_WITHIN_MS };
   }
 
+  /** `lost`: the agent has taken all its keys, and of this prompt nothing came. */
+  async #doubt(session: string, terminal: string, prompt: PromptRecord): Promise<Delivered | 'lost'> {
+    const { clock } = this.#context;
+    const known = this.#doubts.get(session);
+    const doubt = known?.prompt === prompt.id ? known : { prompt: prompt.id, since: clock.now() };
+    this.#doubts.set(session, doubt);
+    if (doubt.awakeAt !== undefined) {
+      const left = doubt.awakeAt + TOLD_WITHIN_MS - clock.now();
+      return left > 0 ? { lookAgainMs: left } : 'lost';
+    }
+    if (await this.#keyboard.isAwake(terminal)) {
+      doubt.awakeAt = clock.now();
+      return { lookAgainMs: TOLD_WITHIN_MS };
+    }
+    if (clock.now() - doubt.since < PROVEN_WITHIN_MS) return { lookAgainMs: LOOK_AGAIN_MS };
+    this.#doubts.delete(session);
+    return this.#giveUp(prompt, {
+      kind: 'prompt-undelivered',
+      message: `The agent does not stir; it may have a prompt that was typed and take it when it goes on: ${beginning(prompt)}`,
+    });
+  }
+
   #waitForComposer(session: string, prompt: PromptRecord): Delivered {
     const now = this.#context.clock.now();
     const known = this.#covered.get(session);
     const since = known?.prompt === prompt.id ? known.since : now;
     if (now - since >= COMPOSER_WITHIN_MS) {
       this.#covered.delete(session);
-      return this.#giveUp(prompt);
+      return this.#giveUp(prompt, undelivered(prompt));
     }
     this.#covered.set(session, { prompt: prompt.id, since });
     return { lookAgainMs: LOOK_AGAIN_MS };
   }
 
-  #giveUp(prompt: PromptRecord): Delivered {
+  #giveUp(prompt: PromptRecord, demand: Reason): Delivered {
     this.#context.table.updatePrompt(prompt.id, { state: 'failed' });
-    return { demand: undelivered(prompt) };
+    return { demand };
   }
 
   /** What stands in the composer and is not being typed at the moment; undefined when something covers it. */
@@ -207,6 +244,11 @@ function sentPrompts(open: readonly PromptRecord[]): PromptRecord[] {
 
 const EXIT = /^\/?(exit|quit)$/;
 
+/** Whether a prompt is the command that ends the agent. */
+export function isExit(text: string): boolean {
+  return EXIT.test(text.trim());
+}
+
 /** Commands that are no prompt to the agent's hooks, by the events that they make. */
 const COMMANDS = [
   { event: 'SessionStart', source: 'clear', text: /^\/(clear|reset|new)\b/ },
@@ -236,6 +278,11 @@ function isSameText(one: string, other: string): boolean {
 /** A composer shows a part of a long text only. */
 function isPartOf(composer: string, text: string): boolean {
   return plain(composer) !== '' && plain(text).includes(plain(composer));
+}
+
+/** The whole of `text` stands in a composer, and more. */
+function isMoreThan(composer: string, text: string): boolean {
+  return plain(composer) !== plain(text) && plain(composer).includes(plain(text));
 }
 
 function plain(text: string): string {

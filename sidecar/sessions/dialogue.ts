@@ -33,15 +33,41 @@ export class Dialogue {
    * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`; the agent
    * does not get the prompt later then
    */
-  async send(name: string, text: string, signal: AbortSignal): Promise<boolean> {
+  async send(name: string, text: string, signal: AbortSignal, requestId?: string): Promise<boolean> {
     const { context, observation, view } = this.#parts;
-    const { table, clock, ids } = context;
+    const { table } = context;
     const { id, life } = view.living(name);
-    const prompt = ids.uuid();
-    table.transaction(() => {
+    const prompt = this.#keep(id, text, requestId);
+    context.step?.('prompt-stored');
+    if (life === 'sleeping' && this.#isOpen(prompt)) await this.#startFor(prompt, id);
+    await observation.look(id);
+    await view
+      .until(() => this.#isSettled(prompt, id), { signal })
+      .catch((error: unknown) => {
+        if (!(error instanceof FairleadError && error.code === 'daemon.lost')) throw error;
+        throw new FairleadError('daemon.lost', `The sidecar is ending; the prompt for ${id} is kept.`, {
+          hint: `It is brought there by the next one. See how it gets on: fairlead show ${id}`,
+        });
+      });
+    const state = table.prompt(prompt)?.state;
+    if (state !== 'failed') return state === 'confirmed';
+    const { demand } = table.get(id);
+    const why = demand?.kind === 'prompt-undelivered' ? demand.message : 'The agent did not take the prompt.';
+    throw new FairleadError('prompt.undelivered', why, {
+      hint: `See what stands in its terminal before you send it again: fairlead attach ${id}`,
+    });
+  }
+
+  /** Stores a prompt, or finds it when the same request came before. Gives its id. */
+  #keep(session: string, text: string, requestId: string | undefined): string {
+    const { table, clock, ids } = this.#parts.context;
+    return table.transaction(() => {
+      const known = requestId === undefined ? undefined : table.promptOf(requestId);
+      if (known !== undefined) return known.id;
+      const id = ids.uuid();
       table.addPrompt({
-        id: prompt,
-        session: id,
+        id,
+        session,
         text,
         state: 'waiting',
         via: 'paste',
@@ -49,17 +75,10 @@ export class Dialogue {
         created_at: clock.now(),
         sent_at: null,
         confirmed_at: null,
+        request: requestId ?? null,
       });
-      table.update(id, { demand: null, unread: false });
-    });
-    context.step?.('prompt-stored');
-    if (life === 'sleeping') await this.#startFor(prompt, id);
-    await observation.look(id);
-    await view.until(() => this.#isSettled(prompt, id), { signal });
-    const state = table.prompt(prompt)?.state;
-    if (state !== 'failed') return state === 'confirmed';
-    throw new FairleadError('prompt.undelivered', `The agent of ${id} did not take the prompt.`, {
-      hint: `See what stands in its terminal: fairlead attach ${id}`,
+      table.update(session, { demand: null, unread: false });
+      return id;
     });
   }
 
@@ -83,9 +102,11 @@ export class Dialogue {
     const { table } = this.#parts.context;
     if (!this.#isOpen(prompt)) return true;
     const state = table.prompt(prompt)?.state;
-    const { agent_fact, life, reason, demand } = table.get(session);
-    // The agent has ended, or waits for somebody: it gets the prompt when that is over.
-    if (life === 'sleeping' || demand?.kind === 'trust') return true;
+    const { agent_fact, life, reason, demand, terminal } = table.get(session);
+    // The agent has ended, or waits for somebody: it gets the prompt when that is over. While it is being ended it may
+    // take the prompt still.
+    if (life === 'sleeping') return !this.#runs(terminal);
+    if (demand?.kind === 'trust') return true;
     if (agent_fact === 'needs-you' && !takesPrompts(reason?.kind)) return true;
     return state === 'waiting' && life === 'active' && agent_fact === 'working';
   }
@@ -150,16 +171,20 @@ export class Dialogue {
   }
 
   async #agentTerminalOf(record: SessionRecord): Promise<string> {
-    const { context, terminals } = this.#parts;
+    const { context } = this.#parts;
     const asking = await this.#starter.trust.terminalFor(record);
     if (asking !== undefined) return asking;
-    const known = terminals.terminal(record.terminal);
-    const runs = known.kind === 'known' && known.info.exited === undefined;
+    const runs = this.#runs(record.terminal);
     // One that is being put to sleep runs still.
     if (!runs || record.life === 'sleeping') await this.#starter.resume(record.id);
     const { terminal } = context.table.get(record.id);
     if (terminal === null) throw notRunning(record.id);
     return terminal;
+  }
+
+  #runs(terminal: string | null): boolean {
+    const known = this.#parts.terminals.terminal(terminal);
+    return known.kind === 'known' && known.info.exited === undefined;
   }
 
   #shellOf({ id }: SessionRecord): Promise<string> {

@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
+import { isRepositoryThere } from '../git/repository.ts';
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Report } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
 import type { FleetParts, Starter } from './starter.ts';
+import { keepUnsentPrompts } from './unsent.ts';
 import { leavePlace } from './worktree-place.ts';
 
 /** Ends agents: to sleep, for good, or because somebody said so. */
@@ -150,8 +153,12 @@ export class Ender {
           hint: `${hold.wait}, or end the agent: fairlead stop ${id}`,
         });
       }
-      const repository = await this.#starter.repositoryOf(record);
-      await requireSaved(repository, record.worktree);
+      // Where neither repository nor worktree is left there is nothing to lose.
+      const isGone =
+        !existsSync(record.worktree) &&
+        !isRepositoryThere(context.table.repository(record.repository).common_dir);
+      const repository = isGone ? undefined : await this.#starter.repositoryOf(record);
+      if (repository !== undefined) await requireSaved(repository, record.worktree);
       await this.#openFor(id);
       if (context.table.get(id).terminal !== null) report('Ending the agent', 30);
       await this.#sleepNow(id, 'done');
@@ -159,7 +166,7 @@ export class Ender {
       // Whoever looks for events makes their folder again, in what is being removed.
       observation.unwatch(id);
       try {
-        await removeWorktree(repository, record.worktree);
+        if (repository !== undefined) await removeWorktree(repository, record.worktree);
       } catch (error) {
         observation.watch(id);
         throw error;
@@ -186,10 +193,17 @@ export class Ender {
     if (life !== 'archived' && (terminal !== null || shell !== null)) await terminals.open();
   }
 
-  async #endTerminals({ id, terminal, shell }: SessionRecord): Promise<void> {
-    const { context, terminals } = this.#parts;
+  async #endTerminals(record: SessionRecord): Promise<void> {
+    const { context, observation, terminals } = this.#parts;
+    const { id, terminal, shell } = record;
     await Promise.all([terminal, shell].map((each) => (each === null ? undefined : terminals.end(each))));
     context.step?.('agent-ended');
+    if (terminal !== null) {
+      // It may have taken a prompt until its end.
+      await observation.takeIn(id);
+      observation.endTurn(record, 'interrupted');
+      keepUnsentPrompts(context.table, id, context.clock.now());
+    }
     context.table.update(id, {
       ...(terminal === null ? {} : { terminal: null }),
       ...(shell === null ? {} : { shell: null }),

@@ -21,7 +21,12 @@ import { type FleetParts, Starter } from './starter.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** Demands that only their own side withdraws: the question of trust, and a prompt that is still to be given. */
-const NOT_OF_LANDING: readonly Reason['kind'][] = ['trust', 'prompt-undelivered', 'start-failed'];
+const NOT_OF_LANDING: readonly Reason['kind'][] = [
+  'trust',
+  'prompt-undelivered',
+  'start-failed',
+  'worktree-missing',
+];
 
 /** Demands without whose answer no agent starts. */
 const NOT_STARTING: readonly Reason['kind'][] = ['trust', 'start-failed'];
@@ -202,9 +207,10 @@ export class Fleet {
     name: string,
     text: string,
     signal: AbortSignal,
+    requestId?: string,
   ): Promise<{ session: Session; confirmed: boolean }> {
     const { id } = this.#parts.view.living(name);
-    const confirmed = await this.#dialogue.send(id, text, signal);
+    const confirmed = await this.#dialogue.send(id, text, signal, requestId);
     return { session: this.show(id), confirmed };
   }
 
@@ -238,6 +244,20 @@ export class Fleet {
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && !isSame(reason, demand));
     return inTurn || table.openPrompts(id).length > 0;
+  }
+
+  /**
+   * @throws FairleadError `land.nothing-to-land`: the session has no worktree yet, for what the person has to do first;
+   * `session.missing`, `session.ambiguous`
+   */
+  requireWork(name: string): void {
+    const { id, git_dir, demand } = this.#parts.context.table.resolve(name);
+    if (git_dir !== null || demand === null) return;
+    const waits =
+      demand.kind === 'trust' ? 'it waits for your word on trust before it starts' : demand.message;
+    throw new FairleadError('land.nothing-to-land', `${id} has no work yet: ${waits.replace(/\.$/, '')}.`, {
+      hint: `See what it needs: fairlead show ${id}`,
+    });
   }
 
   isAnyInTurn(): boolean {

@@ -12,6 +12,9 @@ const DRAWN_WITHIN_MS = 5_000;
 
 const LOOK_EVERY_MS = 100;
 
+/** How long a program that is awake takes at most to draw itself anew, in milliseconds. */
+const REDRAWN_WITHIN_MS = 1_000;
+
 /** Presses the keys of a person in the terminal of an agent. */
 export class Keyboard {
   readonly #terminals: Pick<TerminalHost, 'request'>;
@@ -23,6 +26,37 @@ export class Keyboard {
   /** Rows of the terminal at this moment. */
   async screen(terminal: string): Promise<string[]> {
     return (await this.#terminals.request('screen', { id: terminal })).text;
+  }
+
+  /**
+   * Whether the program has taken all keys that were written so far: it draws itself anew when the size of its terminal
+   * changes, and does so twice. Between the two it went once around its loop, and read what there was to be read. One that
+   * is stopped, swapped out or busy with something else draws nothing. Seen with 2.1.332, within 30 ms.
+   */
+  async isAwake(terminal: string): Promise<boolean> {
+    const { cols, rows } = await this.#terminals.request('screen', { id: terminal });
+    const other = rows > 1 ? rows - 1 : rows + 1;
+    try {
+      return (
+        (await this.#redraws(terminal, { cols, rows: other })) &&
+        (await this.#redraws(terminal, { cols, rows }))
+      );
+    } finally {
+      const now = await this.#terminals.request('screen', { id: terminal });
+      // Whoever looks at it may have given it another size meanwhile.
+      if (now.cols === cols && now.rows === other)
+        await this.#terminals.request('resize', { id: terminal, cols, rows });
+    }
+  }
+
+  async #redraws(terminal: string, size: { cols: number; rows: number }): Promise<boolean> {
+    const { position } = await this.#terminals.request('screen', { id: terminal });
+    await this.#terminals.request('resize', { id: terminal, ...size });
+    for (let waited = 0; waited <= REDRAWN_WITHIN_MS; waited += LOOK_EVERY_MS) {
+      await sleep(LOOK_EVERY_MS);
+      if ((await this.#terminals.request('screen', { id: terminal })).position > position) return true;
+    }
+    return false;
   }
 
   /** Writes the steps; false when the screen was not what a step expects: the rest is then not written. */

@@ -6,7 +6,7 @@ import { eventsFolder, launchSettings } from '../agents/claude/settings.ts';
 import { claudeConfigDir, findTranscript } from '../agents/claude/transcript-path.ts';
 import { type Launch, writeLaunchFile } from '../environments/launch-file.ts';
 import { makePrivateFolder, writePrivateFile } from '../environments/private-folder.ts';
-import { inspectWorktree, requireWorktree } from '../git/worktrees.ts';
+import { requireOwnWorktree } from '../git/worktrees.ts';
 import { findProgram } from '../platform/programs.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
@@ -107,10 +107,7 @@ export async function launchShell(
 
 /** The agent may have switched branches in its own worktree; that it is ours is what counts. */
 function refuseForeignFolder(commonDir: string, session: PlacedSession): void {
-  const fault = inspectWorktree({ commonDir }, session.worktree, session.branch);
-  if (fault !== undefined && fault.kind !== 'other-branch') {
-    requireWorktree({ commonDir }, session.worktree, session.branch);
-  }
+  requireOwnWorktree({ commonDir }, session.worktree, session.branch);
 }
 
 /** @throws FairleadError `agent.missing` */

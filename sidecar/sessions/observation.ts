@@ -3,6 +3,7 @@ import { SharedRegistry } from '../agents/claude/registry.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { isPrivateFolder, makePrivateFolder } from '../environments/private-folder.ts';
+import { sleep } from '../platform/clock.ts';
 import { bootId } from '../platform/processes.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -12,6 +13,7 @@ import { Delivery, type Readiness } from './delivery.ts';
 import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
+import { missingPlace } from './missing-place.ts';
 import { isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
@@ -23,8 +25,17 @@ import type { TerminalHost } from './terminal-host.ts';
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
 
+/** How often it is looked whether the ptyhost answers, in milliseconds. */
+const CHECK_MS = 10_000;
+
+/** How long the ptyhost is waited for at the start, in milliseconds. */
+const REACHED_WITHIN_MS = 2_000;
+
 /** Events come in bursts: one look for those that come within so many milliseconds. */
 const GATHER_MS = 15;
+
+/** Claude Code may write the last row of an answer after its Stop hook has run: so long after it, in milliseconds. */
+const LATE_ROW_MS = 250;
 
 interface Watched {
   folder: WatchedFolder | undefined;
@@ -64,6 +75,8 @@ export class Observation {
   /** Terminals of which nothing is known since the machine was started anew. */
   readonly #beforeBoot = new Set<string>();
   #cancelPoll: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
+  #stopped = false;
   #endListening: (() => void) | undefined;
 
   constructor(
@@ -97,12 +110,16 @@ export class Observation {
         else if (session.shell === terminal && !this.#runs(terminal)) this.#announce(session.id);
       }
     });
-    await this.#reachTerminals();
+    // One that does not answer must not keep anybody from being served.
+    await Promise.race([this.#reachTerminals(), sleep(REACHED_WITHIN_MS)]);
     this.#poll();
+    this.#check();
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#cancelPoll?.();
+    this.#cancelCheck?.();
     this.#endListening?.();
     for (const { folder } of this.#watched.values()) folder?.watcher.close();
     this.#watched.clear();
@@ -228,6 +245,14 @@ export class Observation {
     this.#context.clock.after(GATHER_MS, () => void this.look(id));
   }
 
+  #check(): void {
+    if (this.#stopped) return;
+    this.#cancelCheck = this.#context.clock.after(
+      CHECK_MS,
+      () => void this.#terminals.check().finally(() => this.#check()),
+    );
+  }
+
   #poll(): void {
     this.#cancelPoll = this.#context.clock.after(POLL_MS, () => {
       for (const id of this.#watched.keys()) this.#hint(id);
@@ -258,6 +283,7 @@ export class Observation {
     if (before.git_dir === null) return;
     this.#watchFolder(id, before.git_dir, watched);
     const taken = await this.#intake.take(before, before.git_dir, watched.feed);
+    const ended = this.#endLateTurn(table.get(id));
     const record = table.get(id);
     const reading =
       record.terminal === null
@@ -267,6 +293,7 @@ export class Observation {
             events: [...this.#intake.events(id, watched.feed).values()],
             transcript: watched.feed.transcript,
             registry: this.#registry,
+            silent: this.#terminals.silent,
             rebooted: this.#beforeBoot.has(record.terminal),
           });
     if (reading !== undefined && record.terminal !== null) this.#beforeBoot.delete(record.terminal);
@@ -279,11 +306,23 @@ export class Observation {
     // turn that has ended is shown with what it cost.
     const paid = await this.#intake.takeCost(record);
     const changed = reading !== undefined && this.#interpret(table.get(id), reading);
-    if (changed || taken || paid) this.#announce(id);
+    if (changed || taken || ended || paid) this.#announce(id);
+    if (changed && reading?.agent === 'finished') {
+      this.#context.clock.after(LATE_ROW_MS, () => this.#hint(id));
+    }
     if (reading !== undefined) await this.#deliver(table.get(id), reading);
     if (watched.feed.hasMore) this.#hint(id);
     watched.feed.hasMore = false;
     this.#noteStranded(table.get(id));
+    this.#notePlace(table.get(id));
+  }
+
+  /** A turn that began as its agent was being ended: nothing else tells of its end. Gives whether there was one. */
+  #endLateTurn({ id, life, terminal }: SessionRecord): boolean {
+    if (life !== 'sleeping') return false;
+    if (terminal !== null && this.#terminals.terminal(terminal).kind !== 'gone') return false;
+    const endedAt = this.#context.clock.now();
+    return this.#intake.endTurn(id, { outcome: 'interrupted', answer: null, endedAt });
   }
 
   #noteStranded(record: SessionRecord): void {
@@ -291,7 +330,19 @@ export class Observation {
     if (demand) this.#demand(record.id, demand);
   }
 
-  #demand(id: string, demand: Reason): void {
+  /** A worktree that is not where it was is the person's to put right, and no longer once it is back. */
+  #notePlace(record: SessionRecord): void {
+    const missing = missingPlace(record, this.#context.table.repository(record.repository)) ?? null;
+    if (record.demand !== null && record.demand.kind !== 'worktree-missing') return;
+    if (!isSame(record.demand, missing)) this.#demand(record.id, missing);
+    else if (missing === null && record.reason?.kind === 'worktree-missing') {
+      // A prompt withdraws what was demanded, also one that then found no worktree.
+      this.recompute(record.id);
+      this.#announce(record.id);
+    }
+  }
+
+  #demand(id: string, demand: Reason | null): void {
     const { demand: before } = this.#context.table.get(id);
     this.#context.table.update(id, { demand });
     this.recompute(id, before);

@@ -39,6 +39,8 @@ export interface NewSessionRequest {
   start: boolean;
   attempts: number;
   bringChanges: boolean;
+  /** See `session/new`. */
+  requestId?: string | undefined;
 }
 
 export interface SessionPlan {
@@ -154,6 +156,7 @@ function insertSessions(
         created_at: now,
         sent_at: null,
         confirmed_at: null,
+        request: null,
       });
     }
   });
@@ -183,6 +186,8 @@ function recordOf(
     mode: request.mode ?? config.agent.mode ?? null,
     environment,
     bring_changes: request.bringChanges,
+    request: request.requestId ?? null,
+    starts: request.start,
     terminal: null,
     shell: null,
     agent_fact: 'idle',
@@ -229,7 +234,7 @@ async function freeSlugs(
 }
 
 /** Changes of the main checkout that no commit has. */
-async function uncommittedIn(repository: Repository): Promise<number> {
+export async function uncommittedIn(repository: Repository): Promise<number> {
   if (repository.mainCheckout === undefined) return 0;
   return changedPaths(await readStatus(repository.git.in(repository.mainCheckout))).length;
 }

@@ -32,6 +32,10 @@ export const SessionRecord = z.object({
   mode: PermissionMode.nullable(),
   environment: z.string(),
   bring_changes: Flag,
+  /** The client's id of the request that made it, and perhaps others with it. */
+  request: z.string().nullable(),
+  /** Whether somebody wants its agent to run once the worktree is made. */
+  starts: Flag,
   /** The ptyhost's id of the agent's terminal: chosen before the terminal is made. */
   terminal: z.string().nullable(),
   shell: z.string().nullable(),
@@ -75,6 +79,8 @@ export const PromptRecord = z.object({
   created_at: z.number(),
   sent_at: z.number().nullable(),
   confirmed_at: z.number().nullable(),
+  /** The client's id of the request that it came with. */
+  request: z.string().nullable(),
 });
 export type PromptRecord = z.infer<typeof PromptRecord>;
 

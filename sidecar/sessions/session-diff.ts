@@ -1,7 +1,12 @@
 import { changedFiles, changedFilesOnDisk, type FileChange, patchBetween, patchOnDisk } from '../git/diff.ts';
 import type { Git } from '../git/git.ts';
-import { ScratchObjects } from '../git/private-index.ts';
-import { mergeBase, readRef } from '../git/refs.ts';
+import { displayPath } from '../git/names.ts';
+import { treeOnDisk } from '../git/private-index.ts';
+import { mergeBase, readRef, resolveCommit } from '../git/refs.ts';
+import { openKnownRepository, requireRepository } from '../git/repository.ts';
+import { ScratchObjects } from '../git/scratch-objects.ts';
+import { findMisplacedWork } from '../git/work-place.ts';
+import { inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import type { SessionRecord } from './record.ts';
@@ -9,7 +14,8 @@ import type { SessionRecord } from './record.ts';
 /**
  * What a session changed since it left its base: with what is uncommitted while it has a worktree, else what its
  * branch holds. A patch as `git apply` takes it, or with `stat` one line a file.
- * @throws FairleadError `base.missing` when base or branch are gone or have nothing in common
+ * @throws FairleadError `base.missing` when base or branch are gone or have nothing in common; `repo.missing`,
+ * `worktree.broken` when they are not where they were
  */
 export async function diffOfSession(
   context: SessionContext,
@@ -18,10 +24,32 @@ export async function diffOfSession(
 ): Promise<string> {
   const { git, from, to } = await endsOf(context, record);
   const { stat, signal } = options;
-  if (stat) return statOf(await filesBetween(git, from, to, signal));
+  if (stat) return [statOf(await filesBetween(git, from, to, signal)), ...noteOn(context, record)].join('\n');
   const patch =
     to === null ? await patchOnDisk(git, from, { signal }) : await patchBetween(git, from, to, { signal });
-  return patch.toString('utf8');
+  // What stands before the first file is nothing to `git apply`.
+  return [...noteOn(context, record), patch.toString('utf8')].join('\n');
+}
+
+/** That the worktree stands on another branch than the session's, as a sentence. */
+function noteOn(context: SessionContext, record: SessionRecord): string[] {
+  if (!isOnDisk(record)) return [];
+  const { common_dir: commonDir } = context.table.repository(record.repository);
+  const fault = inspectWorktree({ commonDir }, record.worktree, record.branch);
+  if (fault?.kind !== 'other-branch') return [];
+  return [
+    `# The worktree stands on ${fault.branch ?? 'no branch'}, not on ${record.branch}, and only that lands; this is what is in the worktree.`,
+  ];
+}
+
+/** The error for a session without its branch, with what makes it again. */
+async function goneBranch(context: SessionContext, record: SessionRecord): Promise<FairleadError> {
+  const known = context.table.repository(record.repository);
+  const git = gitOf(context, context.table.environment(record.environment), known.main);
+  const misplaced = await findMisplacedWork(await openKnownRepository(known, git), record);
+  return new FairleadError('base.missing', misplaced?.message ?? `The branch ${record.branch} is gone.`, {
+    hint: misplaced?.hint ?? 'Try again.',
+  });
 }
 
 /** Files that a session changed, between two commits; `to` null stands for what is in its worktree. */
@@ -55,9 +83,12 @@ async function endsOf(
 ): Promise<{ git: Git; from: string; to: string | null }> {
   const onDisk = isOnDisk(record);
   const git = gitOfSession(context, record);
-  const head = onDisk ? 'HEAD' : await readRef(git, `refs/heads/${record.branch}`);
-  const from = head === undefined ? undefined : await startOf(git, record, head);
-  if (head === undefined || from === undefined) {
+  const branch = `refs/heads/${record.branch}`;
+  const head =
+    onDisk && (await resolveCommit(git, 'HEAD')) !== undefined ? 'HEAD' : await readRef(git, branch);
+  if (head === undefined) throw await goneBranch(context, record);
+  const from = await startOf(git, record, head);
+  if (from === undefined) {
     throw new FairleadError('base.missing', `${record.branch} cannot be compared with ${record.base}.`, {
       hint: 'One of the two branches is gone, or they have no common history.',
     });
@@ -68,7 +99,8 @@ async function endsOf(
 /**
  * What would turn the work of one session into that of another, with what is uncommitted in either; as
  * {@link diffOfSession} gives it. No object of it is left in the repository.
- * @throws FairleadError `params.invalid` (not of one repository), `base.missing` when a branch is gone
+ * @throws FairleadError `params.invalid` (not of one repository), `base.missing` when a branch is gone, `repo.missing`,
+ * `worktree.broken`
  */
 export async function diffOfSessions(
   context: SessionContext,
@@ -81,15 +113,13 @@ export async function diffOfSessions(
       hint: 'Compare two sessions of the same repository: fairlead ls',
     });
   }
-  const git = gitOf(
-    context,
-    context.table.environment(one.environment),
-    context.table.repository(one.repository).main,
-  );
-  await using scratch = await ScratchObjects.open(git);
+  const known = context.table.repository(one.repository);
+  requireRepository(known);
+  const git = gitOf(context, context.table.environment(one.environment), known.main);
+  using scratch = new ScratchObjects({ commonDir: context.table.repository(one.repository).common_dir });
   const from = await workOf(context, one, scratch);
   const to = await workOf(context, other, scratch);
-  const options = { signal, env: scratch.environment };
+  const options = { signal, env: scratch.env };
   if (stat) return statOf(await changedFiles(git, from, to, options));
   return (await patchBetween(git, from, to, options)).toString('utf8');
 }
@@ -101,7 +131,7 @@ async function workOf(
   scratch: ScratchObjects,
 ): Promise<string> {
   const git = gitOfSession(context, record);
-  if (isOnDisk(record)) return scratch.treeOnDisk(git);
+  if (isOnDisk(record)) return treeOnDisk(git, scratch);
   const head = await readRef(git, `refs/heads/${record.branch}`);
   if (head !== undefined) return `${head}^{tree}`;
   throw new FairleadError('base.missing', `The branch ${record.branch} of ${record.id} is gone.`, {
@@ -113,9 +143,13 @@ function isOnDisk(record: SessionRecord): boolean {
   return record.life !== 'archived' && record.git_dir !== null;
 }
 
+/** @throws FairleadError `repo.missing`, `worktree.broken` when what is to be compared is not there */
 function gitOfSession(context: SessionContext, record: SessionRecord): Git {
   const { table } = context;
-  const folder = isOnDisk(record) ? record.worktree : table.repository(record.repository).main;
+  const known = table.repository(record.repository);
+  requireRepository(known);
+  if (isOnDisk(record)) requireOwnWorktree({ commonDir: known.common_dir }, record.worktree, record.branch);
+  const folder = isOnDisk(record) ? record.worktree : known.main;
   return gitOf(context, table.environment(record.environment), folder);
 }
 
@@ -130,7 +164,7 @@ function statOf(files: readonly FileChange[]): string {
     files.reduce((total, file) => total + (count(file) ?? 0), 0);
   const rows = files.map(({ path, added, deleted, status }) => {
     const counts = added === undefined ? 'binary' : `+${added} -${deleted}`;
-    return `${counts.padStart(14)}  ${path}${status === 'modified' ? '' : ` (${status})`}`;
+    return `${counts.padStart(14)}  ${displayPath(path)}${status === 'modified' ? '' : ` (${status})`}`;
   });
   const total = `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${sum(({ added }) => added)} -${sum(({ deleted }) => deleted)}`;
   return [...rows, total].join('\n');

@@ -4,6 +4,7 @@ import type { SharedRegistry } from '../agents/claude/registry.ts';
 import { type AgentState, joinSignals, type ProcessFact } from '../agents/claude/state.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { isAlive } from '../platform/processes.ts';
+import type { FairleadError } from '../protocol/errors.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 import type { LifeFact } from '../protocol/session.ts';
 import type { SessionContext } from './context.ts';
@@ -26,6 +27,8 @@ export interface SignalSources {
   events: readonly HookEvent[];
   transcript: Pick<TranscriptTail, 'read'>;
   registry: SharedRegistry;
+  /** See `TerminalHost.silent`. */
+  silent?: FairleadError | undefined;
   /** The machine was started anew since anything was last known of the terminal. */
   rebooted: boolean;
 }
@@ -51,7 +54,8 @@ export async function readSignals(
   record: SessionRecord,
   sources: SignalSources,
 ): Promise<SignalReading | undefined> {
-  const { terminals, events, transcript } = sources;
+  const { terminals, events, transcript, silent: unreachable } = sources;
+  if (unreachable !== undefined) return unknownState(record, unreachable, context.clock.now());
   const process = await processFact(context, record, sources);
   if (process === undefined) return undefined;
   const hooks = foldHookEvents(events);
@@ -79,6 +83,23 @@ export async function readSignals(
     life: lifeOf(context, record, process, state),
     takesPrompts: state.started && takesPrompts(state.reason?.kind),
     background: hooks.background > 0 || registry?.status === 'shell',
+  };
+}
+
+/** Nobody knows what an agent does whose ptyhost does not answer; it is as it was when that comes back. */
+function unknownState(record: SessionRecord, why: FairleadError, now: number): SignalReading | undefined {
+  if (record.life === 'sleeping') return undefined;
+  return {
+    agent: 'needs-you',
+    reason: {
+      kind: 'unknown',
+      message: `${why.message} What the agent does is not known; \`fairlead doctor\` says what to do.`,
+    },
+    since: now,
+    started: false,
+    life: record.life,
+    takesPrompts: false,
+    background: true,
   };
 }
 

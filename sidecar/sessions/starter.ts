@@ -1,4 +1,4 @@
-import { openRepository, type Repository } from '../git/repository.ts';
+import { openKnownRepository, type Repository } from '../git/repository.ts';
 import { discardWorktree, registrationOf } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -6,12 +6,13 @@ import { gitOf, type SessionContext } from './context.ts';
 import type { FleetView } from './fleet-view.ts';
 import { launchAgent, type PlacedSession } from './launching.ts';
 import type { Observation } from './observation.ts';
-import { type NewSessionRequest, planSession, type SessionPlan } from './plan.ts';
+import { type NewSessionRequest, planSession, type SessionPlan, uncommittedIn } from './plan.ts';
 import { type Report, reportsOf } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import type { TerminalHost } from './terminal-host.ts';
 import { TrustGate } from './trust-gate.ts';
+import { keepUnsentPrompts } from './unsent.ts';
 import { makeWorktree } from './worktree-making.ts';
 import { leavePlace } from './worktree-place.ts';
 
@@ -28,6 +29,12 @@ export interface FleetParts {
   /** One piece of work at a time for each session. */
   serial: Serial;
 }
+
+/** How soon a start is taken up again for which the ptyhost did not answer, in milliseconds. */
+const AGAIN_MS = 2_000;
+
+/** What `Starter.create` has made. */
+type Made = Pick<SessionPlan, 'records' | 'leftBehind' | 'notes'>;
 
 /** Starts sessions: from a prompt, from what a crash left, from their sleep. */
 export class Starter {
@@ -49,14 +56,41 @@ export class Starter {
     environment: Readonly<Record<string, string>>,
     signal: AbortSignal,
     report: Report,
-  ): Promise<SessionPlan> {
+  ): Promise<Made> {
+    const { requestId } = request;
+    if (requestId === undefined) return this.#createNow(request, environment, signal, report);
+    return this.#parts.serial.run(`request ${requestId}`, async () => {
+      const before = await this.#madeBefore(requestId, signal);
+      return before ?? this.#createNow(request, environment, signal, report);
+    });
+  }
+
+  /** What an earlier sidecar has made, or was about to make, for the same request; once it is made. */
+  async #madeBefore(requestId: string, signal: AbortSignal): Promise<Made | undefined> {
+    const { context, view } = this.#parts;
+    const made = () => context.table.madeBy(requestId);
+    if (made().length === 0) return undefined;
+    await view.until(() => made().every((record) => !isHalfMade(record)), { signal });
+    const records = made();
+    const [first] = records;
+    if (first === undefined) return undefined;
+    const leftBehind = first.bring_changes ? 0 : await uncommittedIn(await this.repositoryOf(first));
+    return { records, leftBehind, notes: [] };
+  }
+
+  async #createNow(
+    request: NewSessionRequest,
+    environment: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    report: Report,
+  ): Promise<Made> {
     const { context, serial } = this.#parts;
     const plan = await planSession(context, request, environment, serial, signal, report);
     context.step?.('session-planned');
     const reports = reportsOf(report, plan.records.length, STEPS, AFTER_BASE);
     const made = await Promise.allSettled(
       plan.records.map((record, index) =>
-        this.#make(record, plan.repository, request.start, signal, reports[index] ?? report),
+        this.#make(record, plan.repository, signal, reports[index] ?? report),
       ),
     );
     if (signal.aborted) {
@@ -78,23 +112,22 @@ export class Starter {
   async #make(
     record: SessionRecord,
     repository: Repository,
-    start: boolean,
     signal: AbortSignal,
     report: Report,
   ): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
-    const { id, title } = record;
+    const { id, title, starts } = record;
     // Nobody ends or archives what is half made.
     await serial.run(id, async () => {
       try {
         signal.throwIfAborted();
-        if (start && (await this.trust.holds(record))) return signal.throwIfAborted();
+        if (starts && (await this.trust.holds(record))) return signal.throwIfAborted();
         const placed = requirePlace(await makeWorktree(context, record, repository, { signal, report }));
         signal.throwIfAborted();
-        if (start) {
+        if (starts) {
           report('Starting the agent');
           await this.#launch(placed);
-        } else context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
+        } else this.#leaveAsleep(id);
       } catch (error) {
         await this.#abandon(record);
         throw error;
@@ -114,11 +147,21 @@ export class Starter {
 
   /** Goes on with a session that an earlier sidecar did not finish making. Nobody waits for it. */
   continue(record: SessionRecord): void {
+    const { terminals } = this.#parts;
     // What an earlier sidecar started is found again only where it runs.
-    void this.#parts.terminals
-      .open()
+    void (record.starts ? terminals.open() : Promise.resolve())
       .then(() => this.#holdOrProceed(record))
-      .catch((error: unknown) => this.#notStarted(record.id, error));
+      .catch((error: unknown) => {
+        const { id } = record;
+        if (!isNotAnswering(error)) return this.#notStarted(id, error);
+        // Its agent may run there. What is known of it meanwhile is told by a look.
+        const { context, observation } = this.#parts;
+        observation.watch(id);
+        context.clock.after(AGAIN_MS, () => {
+          const now = context.table.find(id);
+          if (now?.life === 'starting') this.continue(now);
+        });
+      });
   }
 
   /**
@@ -130,7 +173,7 @@ export class Starter {
     const { context, terminals, observation, view, serial } = this.#parts;
     const { id, life, git_dir } = view.living(name);
     if (git_dir === null && life === 'sleeping') {
-      context.table.update(id, { life: 'starting', demand: null });
+      context.table.update(id, { life: 'starting', starts: true, demand: null });
       return this.#holdOrProceed(context.table.get(id));
     }
     await serial.run(id, async () => {
@@ -140,8 +183,11 @@ export class Starter {
       const known = terminals.terminal(record.terminal);
       if (known.kind === 'known' && known.info.exited === undefined) return;
       if (known.kind === 'known') await terminals.forget(known.info.id);
+      await observation.takeIn(id);
+      this.#keepUnsent(record);
       context.table.update(id, {
         life: 'starting',
+        starts: true,
         terminal: null,
         // What else the person is needed for is not answered by an agent that runs.
         ...(record.demand?.kind === 'start-failed' ? { demand: null } : {}),
@@ -168,7 +214,7 @@ export class Starter {
     const { id } = record;
     const goesOn = await serial.run(id, async () => {
       const now = context.table.get(id);
-      return now.life === 'starting' && !(await this.trust.holds(now));
+      return now.life === 'starting' && !(now.starts && (await this.trust.holds(now)));
     });
     if (goesOn) return this.#proceed(id);
     observation.recompute(id);
@@ -177,8 +223,9 @@ export class Starter {
 
   async repositoryOf(record: SessionRecord): Promise<Repository> {
     const { context } = this.#parts;
-    const { main } = context.table.repository(record.repository);
-    return openRepository(main, gitOf(context, context.table.environment(record.environment), main));
+    const known = context.table.repository(record.repository);
+    const git = gitOf(context, context.table.environment(record.environment), known.main);
+    return openKnownRepository(known, git);
   }
 
   async #proceed(id: string): Promise<void> {
@@ -192,9 +239,10 @@ export class Starter {
         const placed = requirePlace(
           await makeWorktree(context, record, await this.repositoryOf(record), { again: true }),
         );
+        if (!record.starts) return this.#leaveAsleep(id);
         // An agent of before may have got its prompt, and be gone.
         await observation.takeIn(id);
-        this.#rearmFirstPrompt(placed);
+        this.#keepUnsent(placed);
         await this.#launch(placed);
       } catch (error) {
         this.#notStarted(id, error);
@@ -202,6 +250,11 @@ export class Starter {
     });
     observation.watch(id);
     view.announce(id);
+  }
+
+  /** Its worktree is made, and nobody has asked for its agent. */
+  #leaveAsleep(id: string): void {
+    this.#parts.context.table.update(id, { life: 'sleeping', agent_fact: 'idle' });
   }
 
   async #launch(placed: PlacedSession): Promise<void> {
@@ -219,14 +272,12 @@ export class Starter {
     view.announce(id);
   }
 
-  /** A first prompt that was on its way in a terminal that never was goes along again. */
-  #rearmFirstPrompt(record: SessionRecord): void {
+  /** What was on its way in a terminal that never was, or is no longer, goes along. */
+  #keepUnsent({ id, terminal }: SessionRecord): void {
     const { context, terminals } = this.#parts;
-    if (context.table.turnCount(record.id) > 0 || terminals.terminal(record.terminal).kind === 'known')
-      return;
-    for (const prompt of context.table.openPrompts(record.id)) {
-      if (prompt.state === 'sent') context.table.updatePrompt(prompt.id, { state: 'waiting', tries: 0 });
-    }
+    const known = terminals.terminal(terminal);
+    if (known.kind === 'known' && known.info.exited === undefined) return;
+    keepUnsentPrompts(context.table, id, context.clock.now());
   }
 
   /** Takes back a session that clients have seen already. */
@@ -268,6 +319,15 @@ export class Starter {
     leavePlace(context, record.worktree);
     view.announce(id);
   }
+}
+
+/** It is being made, and neither waits for the person nor has its agent's terminal. */
+function isHalfMade({ life, demand, git_dir, terminal }: SessionRecord): boolean {
+  return life === 'starting' && demand === null && (git_dir === null || terminal === null);
+}
+
+function isNotAnswering(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'daemon.not-answering';
 }
 
 /** @throws FairleadError `session.not-running` */

@@ -143,6 +143,16 @@ export class SessionTable {
     return this.#store.all(`SELECT * FROM session ${where}`).map((row) => SessionRecord.parse(row));
   }
 
+  /** The sessions that a client's request made, as it made them. */
+  madeBy(request: string): SessionRecord[] {
+    return this.#store
+      .all(
+        "SELECT * FROM session WHERE request = :request AND life <> 'archived' ORDER BY id <> family, branch",
+        { request },
+      )
+      .map((row) => SessionRecord.parse(row));
+  }
+
   withKey(key: string): SessionRecord | undefined {
     return parseRow(
       SessionRecord,
@@ -265,7 +275,7 @@ export class SessionTable {
 
   addPrompt(prompt: PromptRecord): void {
     this.#store.run(
-      `INSERT INTO prompt VALUES (:id, :session, :text, :state, :via, :tries, :created_at, :sent_at, :confirmed_at)`,
+      `INSERT INTO prompt VALUES (:id, :session, :text, :state, :via, :tries, :created_at, :sent_at, :confirmed_at, :request)`,
       prompt,
     );
   }
@@ -279,11 +289,30 @@ export class SessionTable {
     return parseRow(PromptRecord, this.#store.get('SELECT * FROM prompt WHERE id = :id', { id }));
   }
 
+  /** The prompt that came with a client's request. */
+  promptOf(request: string): PromptRecord | undefined {
+    return parseRow(
+      PromptRecord,
+      this.#store.get('SELECT * FROM prompt WHERE request = :request', { request }),
+    );
+  }
+
   /** Prompts that have neither arrived nor failed, oldest first. */
   openPrompts(session: string): PromptRecord[] {
     return this.#store
       .all(
         `SELECT * FROM prompt WHERE session = :session AND state IN ('waiting', 'sent') ORDER BY created_at, id`,
+        { session },
+      )
+      .map((row) => PromptRecord.parse(row));
+  }
+
+  /** Prompts that were sent and that nobody waits for any longer, the last first: one may arrive all the same. */
+  givenUpPrompts(session: string): PromptRecord[] {
+    return this.#store
+      .all(
+        `SELECT * FROM prompt WHERE session = :session AND state = 'failed' AND sent_at IS NOT NULL
+         ORDER BY sent_at DESC LIMIT 20`,
         { session },
       )
       .map((row) => PromptRecord.parse(row));

@@ -21,6 +21,7 @@ export class TerminalHost {
   readonly #terminals = new Map<string, TerminalInfo>();
   #client: Promise<PtyHostClient> | undefined;
   #hello: HostHello | undefined;
+  #silent: FairleadError | undefined;
   #closed = false;
 
   constructor(connect: () => Promise<PtyHostClient>, log: Log) {
@@ -37,6 +38,19 @@ export class TerminalHost {
   /** The ptyhost that answers, undefined while none is connected. */
   get host(): HostHello | undefined {
     return this.#hello;
+  }
+
+  /** Why nothing is known of any terminal though they may all be there: the ptyhost runs and does not answer. */
+  get silent(): FairleadError | undefined {
+    return this.#silent;
+  }
+
+  /** Asks the connected ptyhost something, so that it shows when it does not answer. Never rejects. */
+  async check(): Promise<void> {
+    if (this.#hello === undefined || this.#closed) return;
+    await this.request('list', {}).catch(() => {
+      // Whoever does not answer is lost, which is told there.
+    });
   }
 
   /** Every terminal that the connected ptyhost has. */
@@ -110,8 +124,9 @@ export class TerminalHost {
     if (this.#client === undefined) {
       const opening = this.#openOnce();
       this.#client = opening;
-      opening.catch(() => {
+      opening.catch((error: unknown) => {
         if (this.#client === opening) this.#client = undefined;
+        this.#noteSilence(error);
       });
     }
     return this.#client;
@@ -140,6 +155,7 @@ export class TerminalHost {
     client.on('lost', (reason) => this.#onLost(client, reason));
     const { terminals } = await client.request('subscribe', {});
     this.#hello = client.host;
+    this.#silent = undefined;
     this.#replace(terminals);
     return client;
   }
@@ -148,11 +164,19 @@ export class TerminalHost {
     if (this.#hello?.instance === client.host.instance) this.#hello = undefined;
     this.#client = undefined;
     if (this.#closed) return;
+    this.#noteSilence(reason);
     this.#log.warn('ptyhost lost', { reason: messageOf(reason) });
     // Whether terminals are gone shows only in the answer of whoever is there now.
     this.open().catch((error: unknown) =>
       this.#log.error('ptyhost not reached', { error: messageOf(error) }),
     );
+  }
+
+  #noteSilence(error: unknown): void {
+    const isSilent = error instanceof FairleadError && error.code === 'daemon.not-answering';
+    const changed = isSilent !== (this.#silent !== undefined);
+    this.#silent = isSilent ? error : undefined;
+    if (changed) for (const id of this.#terminals.keys()) this.#tell(id);
   }
 
   #onEvent(event: HostEvent): void {

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
 import type { Repository } from '../git/repository.ts';
+import { makeFoldersIn } from '../platform/folders.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { SessionContext } from './context.ts';
 import { slugOf } from './naming.ts';
@@ -42,6 +43,6 @@ export function keepOutOfStatus({ mainCheckout }: Repository, worktree: string):
   if (mainCheckout === undefined || dirname(worktree) !== join(mainCheckout, INSIDE)) return;
   const ignore = join(mainCheckout, INSIDE, '.gitignore');
   if (existsSync(ignore)) return;
-  mkdirSync(dirname(ignore), { recursive: true });
+  makeFoldersIn(mainCheckout, ...INSIDE.split(sep));
   writeFileSync(ignore, '*\n');
 }

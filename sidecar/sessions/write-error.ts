@@ -10,6 +10,13 @@ type Planned = Pick<SessionRecord, 'worktree' | 'base_commit'>;
 
 /** What git says when a checkout cannot be written: without the system's reason. Source: entry.c of git 2.39. */
 const CHECKOUT_STOPPED = /unable to (write|create) file|could not write|unable to write/i;
+
+/** What git says when a ref, an index or an object cannot be written: without the system's reason, too. Seen with 2.39. */
+const REPOSITORY_STOPPED = /couldn't write|could not write|unable to (write|create)|cannot update ref/i;
+
+/** A branch and a worktree take some blocks; with less than this free they are what failed, in bytes. */
+const REPOSITORY_NEEDS = 256 * 1024;
+
 const Said = z.object({ stderr: z.string() });
 
 /** Why a worktree could not be made: `error` itself, unless the disk is what is wrong. */
@@ -26,7 +33,18 @@ export async function writeError(error: unknown, planned: Planned, repository: R
     }
   }
   const said = error instanceof FairleadError ? Said.safeParse(error.data).data?.stderr : undefined;
-  if (said === undefined || !CHECKOUT_STOPPED.test(said)) return error;
+  if (said === undefined) return error;
+  if (REPOSITORY_STOPPED.test(said)) {
+    const free = await freeAt(repository.commonDir);
+    if (free < REPOSITORY_NEEDS) {
+      return new FairleadError(
+        'disk.full',
+        `The disk is full: ${repository.commonDir} could not be written. ${megabytes(free)} are free.`,
+        { hint: 'Free some space and try again.', cause: error },
+      );
+    }
+  }
+  if (!CHECKOUT_STOPPED.test(said)) return error;
   const [needed, free] = await Promise.all([
     sizeOf(repository, planned.base_commit),
     freeAt(planned.worktree),

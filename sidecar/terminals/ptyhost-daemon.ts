@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import { sleep } from '../platform/clock.ts';
 import { connectOrStart } from '../platform/daemon-process.ts';
 import { cleanEnvironment, type Environment } from '../platform/environment.ts';
+import { lockHolder } from '../platform/lock-holder.ts';
 import type { NodeRuntime } from '../platform/node-runtime.ts';
 import { type Paths, preparePaths } from '../platform/paths.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import { notAnswering } from '../protocol/not-answering.ts';
 import { PtyHostClient } from './ptyhost-client.ts';
 
 export interface PtyHostDaemon {
@@ -15,6 +17,8 @@ export interface PtyHostDaemon {
   environment: Environment;
   /** Milliseconds without terminal and client after which the ptyhost ends. Default ten minutes. */
   idleMs?: number;
+  /** Milliseconds that the ptyhost may take to answer. */
+  answerMs?: number;
   /** Name and version of this program, for the host's log. */
   client: string;
 }
@@ -25,7 +29,7 @@ const RETRY_MS = 50;
 /**
  * A control connection to the ptyhost of this home; starts one when there is none.
  * @throws FairleadError `daemon.spawn-failed`, `home.read-only`, `home.socket-path-too-long`, `node.missing`,
- * `client.too-new`, `client.too-old`, `ptyhost.lost`
+ * `daemon.not-answering`, `client.too-new`, `client.too-old`, `ptyhost.lost`
  */
 export async function connectPtyHost(daemon: PtyHostDaemon): Promise<PtyHostClient> {
   const { paths } = daemon;
@@ -59,5 +63,10 @@ async function connectOnce(daemon: PtyHostDaemon): Promise<PtyHostClient> {
       };
     },
   });
-  return await PtyHostClient.open(socket, daemon.client);
+  try {
+    return await PtyHostClient.open(socket, daemon.client, daemon.answerMs);
+  } catch (error) {
+    if (!(error instanceof FairleadError && error.code === 'daemon.not-answering')) throw error;
+    throw notAnswering('ptyhost', lockHolder(paths.ptyhostLock));
+  }
 }

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { composerText, dialogOptions } from '../../sidecar/agents/claude/dialog.ts';
 import { sleep } from '../../sidecar/platform/clock.ts';
+import { SendPrompt } from '../../sidecar/protocol/protocol.ts';
 import { Attached } from '../support/attached.ts';
+import { TestClient } from '../support/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { prompt } from '../support/model/story.ts';
 import { asked, dieAt, turnsOf, waitFor } from '../support/session-faults.ts';
@@ -189,7 +191,9 @@ describe('events of hooks', () => {
 
     // A prompt of ours whose arrival is told by nothing but the transcript.
     const pid = await dieAt(world, 'prompt-typed');
-    await world.fairlead.run(['send', id, 'to the dead']);
+    // The command would ask the next sidecar, which would see the events.
+    using client = await TestClient.connect(world.fairlead.home);
+    void client.request(SendPrompt, { session: id, text: 'to the dead' }).catch(() => {});
     await gone(pid);
     await attached.shows('Heard.');
     await loseEvents(worktree, ['UserPromptSubmit']);

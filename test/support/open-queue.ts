@@ -50,6 +50,8 @@ export interface NewSession {
   branch: string;
   base: string;
   worktree: string;
+  /** Where it started; unknown when it is left out. */
+  base_commit?: string;
 }
 
 export function openQueue(options: OpenQueueOptions): OpenQueue {
@@ -123,10 +125,10 @@ function addSession(
   const commonDir = `${main}/.git`;
   const repository = table.repositoryOf(commonDir, main, systemIds.short(8), now);
   table.insert({
+    base_commit: '',
     ...session,
     key: null,
     repository: repository.id,
-    base_commit: '',
     remote: null,
     git_dir: null,
     folder: '',
@@ -135,6 +137,8 @@ function addSession(
     mode: null,
     environment: table.keepEnvironment(environment),
     bring_changes: false,
+    starts: true,
+    request: null,
     terminal: null,
     shell: null,
     agent_fact: 'finished',

@@ -55,7 +55,8 @@ export class TestQueue {
     const id = `s${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '')}`;
     const branch = `fairlead/${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`;
     const work = this.demo.worktree(`worktrees/${id}`, branch, from);
-    this.#open.addSession(this.demo.folder, { id, title, branch, base, worktree: work.folder });
+    const base_commit = work.tip();
+    this.#open.addSession(this.demo.folder, { id, title, branch, base, worktree: work.folder, base_commit });
     if (options.files !== undefined) work.commit(options.files, `Work of ${title}`);
     return { id, branch, work };
   }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { quoteWord } from '../../platform/shell.ts';
 
 /** Events of the CLI that tell what it does. Source: the hooks reference of Claude Code; seen with 2.1.332. */
@@ -37,14 +38,16 @@ export function eventsFolder(gitDir: string): string {
  * run; a name that is taken (the process id came round) is extended.
  *
  * Prints nothing, because the CLI would hand output to the model, and ends with 0 whatever happens, because
- * other codes are shown or even block the agent. The folder is only made when it is missing: a process less.
+ * other codes are shown or even block the agent. The folder is only made when it is missing: a process less; and only
+ * in a git directory that is there: of a repository that was moved away nothing comes back.
  */
 export function hookCommand(folder: string): string {
   return [
     'umask 077',
+    `u=${quoteWord(dirname(folder))}`,
     `d=${quoteWord(folder)}`,
     'n=$$',
-    '{ [ -d "$d" ] || mkdir -p "$d"; while [ -e "$d/$n" ]; do n=$n.$$; done; cat >"$d/.$n" && mv "$d/.$n" "$d/$n"; } >/dev/null 2>&1',
+    '{ [ -d "$d" ] || mkdir "$u"; [ -d "$d" ] || mkdir "$d"; while [ -e "$d/$n" ]; do n=$n.$$; done; cat >"$d/.$n" && mv "$d/.$n" "$d/$n"; } >/dev/null 2>&1',
     'exit 0',
   ].join('; ');
 }

@@ -8,11 +8,12 @@ import { PermissionMode, type Session, type Turn } from '../../protocol/session.
 import { age, dollars } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { count, examples, filled, key, line, seconds, sessionArgument } from '../arguments.ts';
-import type { CommandContext } from '../context.ts';
+import { type CommandContext, requireFolder } from '../context.ts';
 import { entrySentence } from '../entry-sentence.ts';
 import { landingSteps, nextSteps } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { withProgress } from '../progress.ts';
+import { requestOnce } from '../request-once.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
 import { stateLabel, stateSentence } from '../state-label.ts';
 import { readPrompt } from '../stdin.ts';
@@ -159,15 +160,18 @@ async function newSession(
   options: NewOptions,
 ): Promise<void> {
   const { start, bringChanges, ...named } = options;
+  const folder = requireFolder(context);
   const text = prompt === undefined ? {} : { prompt: await readPrompt(prompt) };
-  const made = await withProgress(context.output, 'Making branch and worktree…', async () => {
-    const sidecar = await context.sidecar();
-    return sidecar.request(
-      protocol.NewSession,
-      { folder: context.folder, ...text, ...named, start, bringChanges },
-      context.signal,
-    );
-  });
+  const made = await withProgress(context.output, 'Making branch and worktree…', () =>
+    requestOnce(context, protocol.NewSession, (requestId) => ({
+      folder,
+      ...text,
+      ...named,
+      start,
+      bringChanges,
+      requestId,
+    })),
+  );
   context.output.result(made, ({ attempts }) => attempts.map(madeLines).join('\n\n'));
   for (const note of made.notes) context.output.note(`note: ${printable(note)}`);
   if (made.leftBehind > 0) {
@@ -310,15 +314,25 @@ function optionRows({ questions = [], ...reason }: Reason): string[] {
 }
 
 async function send(context: CommandContext, name: string, text: string): Promise<void> {
-  const sidecar = await context.sidecar();
-  const sent = await sidecar.request(
-    protocol.SendPrompt,
-    { session: name, text: await readPrompt(text) },
-    context.signal,
-  );
-  context.output.result(sent, ({ confirmed, session }) =>
-    confirmed ? `${session.id} got the prompt.` : `${session.id} gets the prompt when its turn ends.`,
-  );
+  const prompt = await readPrompt(text);
+  const sent = await requestOnce(context, protocol.SendPrompt, (requestId) => ({
+    session: name,
+    text: prompt,
+    requestId,
+  }));
+  context.output.result(sent, sentSentence);
+  if (!sent.confirmed) for (const step of nextSteps(sent.session)) context.output.hint(step);
+}
+
+/** Whether the agent has the prompt, or what has to be before it gets it. */
+function sentSentence({ confirmed, session }: { confirmed: boolean; session: Session }): string {
+  const { id, facts, reason } = session;
+  if (confirmed) return `${id} got the prompt.`;
+  if (facts.life === 'sleeping') {
+    return `The agent of ${id} has ended. It gets the prompt when it is started again: fairlead resume ${id}`;
+  }
+  if (facts.agent !== 'needs-you') return `${id} gets the prompt when its turn ends.`;
+  return `${id} needs you first, and gets the prompt then: ${printable(reason?.message ?? 'look at its terminal')}`;
 }
 
 /** How the session is after what was done, and what the person can do when it needs them. */

@@ -138,8 +138,9 @@ async function status(context: CommandContext): Promise<void> {
         age(terminal.startedAt, now),
       ]),
     ];
+    const fault = found.ptyhostFault === null ? '' : `${found.ptyhostFault}\n\n`;
     const fleet = sessions.length === 0 ? 'No session.' : fleetTable(sessions, context.output, now);
-    return `${table(['PROCESS', 'PID', 'MEMORY', 'AGE'], rows, context.output.width)}\n\n${fleet}`;
+    return `${table(['PROCESS', 'PID', 'MEMORY', 'AGE'], rows, context.output.width)}\n\n${fault}${fleet}`;
   });
 }
 

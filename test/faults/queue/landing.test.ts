@@ -22,7 +22,14 @@ const AFTER: LandingStep[] = ['swapped', 'read-back', 'followed', 'settled'];
 
 const SCENES = {
   'on a base that is checked out': [...BEFORE, ...WITH_FOLDER, ...AFTER],
-  'on a base that is checked out nowhere': [...BEFORE, 'swap-branch-moved', 'swap-ended', ...AFTER],
+  'on a base that is checked out nowhere': [
+    ...BEFORE,
+    'swap-begun',
+    'swap-prepared',
+    'swap-branch-moved',
+    'swap-ended',
+    ...AFTER,
+  ],
   'on a remote': [...BEFORE, 'swapped', 'read-back', ...WITH_FOLDER, 'followed', 'settled'],
 } satisfies Record<string, LandingStep[]>;
 type SceneName = keyof typeof SCENES;

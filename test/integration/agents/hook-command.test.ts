@@ -27,6 +27,7 @@ let folder: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "fairlead hook's-"));
   folder = join(root, 'git dir', 'fairlead', 'events');
+  mkdirSync(join(root, 'git dir'));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -45,6 +46,12 @@ describe('the hook command', () => {
     expect(statSync(join(folder, files[0] ?? '')).mode & 0o777).toBe(0o600);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  test('makes nothing where the git directory is gone, and says nothing', () => {
+    rmSync(join(root, 'git dir'), { recursive: true });
+    expect(run(stop)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(readdirSync(root)).toEqual([]);
   });
 
   test('loses nothing when many run at once', async () => {
@@ -89,7 +96,7 @@ describe('the hook command', () => {
     [
       'the folder cannot be made',
       () => {
-        writeFileSync(join(root, 'git dir'), '');
+        writeFileSync(join(root, 'git dir', 'fairlead'), '');
       },
     ],
   ])('says nothing and does not fail when %s', (_, breakIt) => {

@@ -344,8 +344,8 @@ describe('the commit that lands', () => {
     expect(demo.git('cat-file', 'commit', outcome.commit)).toContain('gpgsig -----BEGIN PGP SIGNATURE-----');
     demo.config('gpg.program', 'false');
     await expect(land(demo, { sign: true })).rejects.toMatchObject({
-      code: 'git.failed',
-      message: 'The commit could not be signed.',
+      code: 'git.signing-failed',
+      message: expect.stringContaining('The commit could not be signed'),
     });
   });
 });

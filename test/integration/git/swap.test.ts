@@ -306,5 +306,16 @@ describe('a base that is checked out', () => {
     expect(await swap(demo, from, to)).toMatchObject({ kind: 'moved' });
     expect(demo.status()).toBe(' M lib');
     expect(demo.at(join(demo.folder, 'lib')).tip()).not.toBe(second);
+    // One that is behind already is no hindrance to the next.
+    const third = library.commit({ l: '3' });
+    const tree = demo.gitWith(
+      { input: `${demo.git('ls-tree', to).replace(second, third)}\n` },
+      'mktree',
+      '--missing',
+    );
+    const next = demo.git('commit-tree', '-m', 'newest lib', '-p', to, tree);
+    expect(await swap(demo, to, next)).toMatchObject({ kind: 'moved' });
+    expect(demo.git('ls-files', '--stage', 'lib')).toContain(third);
+    expect(demo.status()).toBe(' M lib');
   });
 });

@@ -102,6 +102,22 @@ describe('adding a worktree', () => {
     expect(traces(demo)).toEqual(before);
   });
 
+  it('waits for another that is half made, and is not hindered by it for long', async () => {
+    using demo = TestRepository.with();
+    const repository = await demo.open();
+    const halfMade = join(repository.commonDir, 'worktrees', 'other');
+    mkdirSync(halfMade, { recursive: true });
+    writeFileSync(join(halfMade, 'gitdir'), `${demo.root}/other/.git\n`);
+    writeFileSync(join(halfMade, 'HEAD'), `${demo.tip()}\n`);
+    writeFileSync(join(halfMade, 'commondir'), '');
+    const refused = demo.tryGit('worktree', 'list');
+    const adding = addWorktree(repository, request(demo));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    writeFileSync(join(halfMade, 'commondir'), '../..\n');
+    await adding;
+    expect(refused.stderr).toMatch(/failed to read .*commondir/);
+  });
+
   it('says that the disk is full, and takes everything back', async () => {
     using demo = TestRepository.with({ 'a.txt': 'a\n', '.gitattributes': 'a.txt filter=full\n' });
     demo.config('filter.full.smudge', 'echo "write error: No space left on device" >&2; false');

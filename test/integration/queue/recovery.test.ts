@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Git } from '../../../sidecar/git/git.ts';
 import { openRepository } from '../../../sidecar/git/repository.ts';
 import { beginSwapJournal, newSwapJournal, pendingSwaps } from '../../../sidecar/git/swap-journal.ts';
 import { Mergers } from '../../../sidecar/queue/mergers.ts';
 import { demoWith, TestQueue } from '../../support/queue.ts';
+import type { TestRepository } from '../../support/repository.ts';
 
 describe('moves of a base that were cut off', () => {
   it('are ended at the start, whatever their entries came to, and one that has to wait holds up no other', async () => {
@@ -33,11 +35,12 @@ describe('moves of a base that were cut off', () => {
   it('are looked for in every repository, also after many environments', async () => {
     const [one, many] = [demoWith(), demoWith()];
     const mergers = new Mergers();
-    await mergers.of(one.fairleadGit(), one.folder);
+    const place = ({ folder }: TestRepository) => ({ main: folder, common_dir: join(folder, '.git') });
+    await mergers.of(one.fairleadGit(), place(one));
     const git = many.fairleadGit();
     for (let at = 0; at < 33; at += 1) {
       const environment = { ...git.setup.environment, SHELL_NUMBER: String(at) };
-      await mergers.of(new Git(git.folder, { ...git.setup, environment }), many.folder);
+      await mergers.of(new Git(git.folder, { ...git.setup, environment }), place(many));
     }
     expect(mergers.repositories.map(({ topLevel }) => topLevel)).toEqual([one.folder, many.folder]);
   });

@@ -254,7 +254,9 @@ describe('local commits that the remote lacks', () => {
     const session = queue.session('Add', { files: { a: '1\n' } });
     remote.git('update-ref', 'refs/heads/main', 'main~1');
     await queue.land(session);
-    expect(await queue.until(session, 'failed')).toMatchObject({ reason: 'base-diverged', tries: 0 });
+    expect(await queue.until(session, 'failed')).toMatchObject({ reason: 'base-rewound', tries: 0 });
+    // That they come back is one question, that they are not pushed another.
+    await expect(queue.land(session)).rejects.toMatchObject({ code: 'land.base-diverged' });
     expect(remote.log('main')).toEqual(['Start']);
   });
 });

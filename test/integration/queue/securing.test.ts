@@ -134,8 +134,8 @@ describe('securing the work', () => {
     const session = queue.session('Add', { files: { a: '1\n' } });
     session.work.branch('own-idea').write({ b: '2\n' });
     await queue.land(session);
-    expect((await queue.until(session, 'waiting')).message).toBe(
-      'The worktree stands on own-idea, not on fairlead/add.',
+    expect((await queue.until(session, 'waiting')).message).toMatch(
+      /^The worktree stands on own-idea, not on fairlead\/add, and only that lands\. Go back to it: git -C .* switch fairlead\/add$/,
     );
     expect(session.work.status()).toBe('?? b');
   });

@@ -37,6 +37,34 @@ describe('the command line', { timeout: TIMEOUT }, () => {
     return made.session;
   };
 
+  it('works in a folder that is gone, and says so where it needs one', async () => {
+    const standing = join(repository.root, 'standing');
+    const there = (args: string, env: Record<string, string> = {}) => {
+      mkdirSync(standing);
+      const words = [process.execPath, fairlead.program].map(quoteWord).join(' ');
+      return new Promise<{ code: number | null; text: string }>((resolve) => {
+        const child = spawn('/bin/sh', ['-c', `rmdir "$PWD" && exec ${words} ${args}`], {
+          cwd: standing,
+          env: { ...fairlead.environment, PWD: standing, ...env },
+        });
+        let text = '';
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (text += part));
+        child.once('close', (code) => resolve({ code, text }));
+      });
+    };
+    expect(await there('ls')).toMatchObject({ code: 0 });
+    const checked = await there('doctor');
+    expect(checked.text).toContain('sidecar');
+    expect(checked.text).not.toContain('repository');
+    const made = await there('new x --no-start');
+    expect(made).toMatchObject({
+      code: 3,
+      text: expect.stringContaining('The folder that you are in is gone.'),
+    });
+    const lost = await there('ls', { FAIRLEAD_HOME: 'relative' });
+    expect(lost).toMatchObject({ code: 1, text: expect.stringContaining('FAIRLEAD_HOME is relative') });
+  });
+
   it('prints exactly one JSON value with --json, wherever that stands, and nothing else', async () => {
     const { id } = await session('--title', 'One');
     repository.at((await fairlead.show(id)).worktree).commit({ 'a.txt': 'a\n' }, 'A');

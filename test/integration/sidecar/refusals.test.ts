@@ -232,6 +232,26 @@ describe('new is refused, and leaves nothing half-made,', { timeout: TIMEOUT }, 
     expect(await person.session('small')).toMatchObject({ branch: 'fairlead/small' });
   });
 
+  it('when the disk of the repository is full', async () => {
+    await using person = Refusing.with();
+    const gitDir = join(person.repository.folder, '.git');
+    const copy = join(person.repository.root, 'copy.git');
+    const full = [
+      `cp -a ${gitDir} ${copy}`,
+      `mount -t tmpfs -o size=2m none ${gitDir}`,
+      `cp -a ${copy}/. ${gitDir}/`,
+      `dd if=/dev/zero of=${gitDir}/filler bs=4k 2>/dev/null || true`,
+    ].join('\n');
+    const started = await runMounted(person.fairlead, full, ['up'], { cwd: person.repository.root });
+    expect(started).toMatchObject({ code: 0 });
+    expect(await person.refusal(['new', 'x', '--no-start'])).toMatchObject({
+      code: 'disk.full',
+      message: expect.stringContaining(gitDir),
+      hint: expect.stringContaining('Free some space'),
+      exit: 1,
+    });
+  });
+
   it('when the key is taken by a session that lives', async () => {
     await using person = Refusing.with();
     const first = await person.session('x', '--key', 'ticket-1');
@@ -390,6 +410,14 @@ describe('a home that cannot be used', { timeout: TIMEOUT }, () => {
     expect(readFileSync(file, 'utf8')).toBe('x');
   });
 
+  it('because nothing can be made there, and says so at once', async () => {
+    const env = { FAIRLEAD_HOME: '/proc/fairlead' };
+    expect(await fairlead.error(['up'], { env, timeoutMs: 20_000 })).toMatchObject({
+      code: 'home.read-only',
+      exit: 1,
+    });
+  });
+
   it('because its file system is read-only', async () => {
     const mounts = `mount --bind ${fairlead.home} ${fairlead.home}\nmount -o remount,ro,bind ${fairlead.home}`;
     const run = await runMounted(fairlead, mounts, ['up', '--json'], { cwd: root });
@@ -406,12 +434,22 @@ describe('a home that cannot be used', { timeout: TIMEOUT }, () => {
 
   it('because a socket in it would have too long a path', async () => {
     const home = join(root, 'x'.repeat(100));
-    expect(await fairlead.error(['up'], { env: { FAIRLEAD_HOME: home } })).toMatchObject({
-      code: 'home.socket-path-too-long',
-      message: expect.stringContaining('103'),
-      hint: expect.stringContaining('shorter'),
-      exit: 1,
-    });
+    for (const command of ['up', 'down', 'status']) {
+      expect(await fairlead.error([command], { env: { FAIRLEAD_HOME: home } })).toMatchObject({
+        code: 'home.socket-path-too-long',
+        message: expect.stringContaining('103'),
+        hint: expect.stringContaining('shorter'),
+        exit: 1,
+      });
+    }
+  });
+
+  it('because its database was emptied, which is not taken for a first start', async () => {
+    const { file, bytes } = await database();
+    for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+    writeFileSync(file, '');
+    expect(await fairlead.error(['ls'])).toMatchObject({ code: 'store.damaged', exit: 1 });
+    expect(bytes().length).toBe(0);
   });
 
   it('because its database is from a newer version, which stays as it is', async () => {

@@ -156,7 +156,9 @@ describe('what people see of an agent', () => {
     world.model.when(prompt('Before it')).says('One.').usage({ input: 1000, output: 100 });
     world.model.when(prompt('After it')).says('Two.').usage({ input: 2000, output: 200 });
     const { id } = await world.start('Before it');
-    const before = await waitFor('finished', id);
+    await waitFor('finished', id);
+    // The row with the cost may be written after the turn has ended.
+    const before = await world.fairlead.until(id, ({ cost }) => cost.ownUsd > 0);
     expect(await world.json('send', id, '/clear')).toMatchObject({ confirmed: true });
     const cleared = await world.fairlead.until(id, ({ state }) => state === 'idle');
     expect(cleared.cost).toEqual(before.cost);

@@ -13,7 +13,7 @@ import { SessionHome } from '../../unit/sessions/session-home.ts';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 const CONVERSATION = '11111111-1111-4111-8111-111111111111';
 
-/** A session whose worktree is gone, so that its agent cannot be started. */
+/** A session whose agent is not on its PATH, so that it cannot be started. */
 describe('a prompt for an agent that sleeps', () => {
   let ptyhost: PtyHostHarness;
   let client: PtyHostClient;
@@ -27,7 +27,7 @@ describe('a prompt for an agent that sleeps', () => {
     home = new SessionHome({ terminal: null, life: 'sleeping' });
     const gitDir = join(home.folder, 'git');
     mkdirSync(gitDir);
-    home.table.update('s', { git_dir: gitDir, worktree: join(home.folder, 'gone') });
+    home.table.update('s', { git_dir: gitDir });
     home.table.appendAgentSession('s', CONVERSATION, 0);
     fleet = new Fleet(
       { ...home.context, clock },
@@ -44,7 +44,7 @@ describe('a prompt for an agent that sleeps', () => {
   const send = () => fleet.send('s', 'do it', AbortSignal.timeout(20_000));
 
   it('is not kept when the agent cannot be started: whoever sent it knows', async () => {
-    await expect(send()).rejects.toMatchObject({ code: 'worktree.broken' });
+    await expect(send()).rejects.toMatchObject({ code: 'agent.missing' });
     expect(home.table.openPrompts('s')).toEqual([]);
   });
 

@@ -62,6 +62,13 @@ const ENTRY: QueueEntry = {
 
 const steps = (reason: Reason, entry?: QueueEntry) => nextSteps({ ...SESSION, reason }, entry);
 describe('what the person can do next', () => {
+  it('for a prompt that an agent did not get before its end is to start it again', () => {
+    const reason = { kind: 'prompt-undelivered', message: 'm' } as const;
+    expect(nextSteps({ ...SESSION, reason })[0]).toContain('fairlead attach k3f9');
+    const facts = { ...SESSION.facts, life: 'sleeping' } as const;
+    expect(nextSteps({ ...SESSION, reason, facts })[0]).toContain('fairlead resume k3f9');
+  });
+
   it('is told for every need, with a command that names the session', () => {
     for (const kind of ReasonKind.options) {
       for (const entry of [undefined, ENTRY]) {

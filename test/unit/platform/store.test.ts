@@ -82,6 +82,7 @@ describe('the store', () => {
   });
 
   it.each([
+    ['empty', () => Buffer.alloc(0)],
     ['garbage', () => Buffer.from('garbage '.repeat(1_000))],
     [
       'torn',
@@ -100,6 +101,30 @@ describe('the store', () => {
     expect(readdirSync(folder).filter((name) => name !== 'state.db' && !/-(wal|shm)$/.test(name))).toEqual(
       [],
     );
+  });
+
+  it('that is gone is not replaced while what it had not yet taken in is there', () => {
+    const store = Store.open(file, [FIRST]);
+    store.run('INSERT INTO a VALUES (1)');
+    const left = join(folder, 'left.db');
+    copyFileSync(`${file}-wal`, `${left}-wal`);
+    store.close();
+    expect(() => Store.open(left, [FIRST])).toThrow(expect.objectContaining({ code: 'store.damaged' }));
+    expect(existsSync(left)).toBe(false);
+    expect(statSync(`${left}-wal`).size).toBeGreaterThan(0);
+  });
+
+  it('that a process died while making is made anew', () => {
+    writeFileSync(`${file}.unfinished`, 'half a database');
+    const store = Store.open(file, [FIRST]);
+    store.run('INSERT INTO a VALUES (1)');
+    store.close();
+    expect(readdirSync(folder)).toEqual(['state.db']);
+  });
+
+  it('whose first migration fails is not there', () => {
+    expect(() => Store.open(file, ['CREATE TABLE'])).toThrow();
+    expect(existsSync(file)).toBe(false);
   });
 
   it('plays back the journal of a writer that was killed, where there is no write-ahead log', () => {

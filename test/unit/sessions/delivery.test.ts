@@ -13,6 +13,11 @@ class ScreenAndKeys {
   /** What the screen shows from the next look on. */
   next: string[][] = [];
   readonly pressed: string[] = [];
+  awake = true;
+
+  async isAwake(): Promise<boolean> {
+    return this.awake;
+  }
 
   async screen(): Promise<string[]> {
     this.rows = this.next.shift() ?? this.rows;
@@ -62,6 +67,9 @@ describe('a prompt on its way', () => {
     expect((await deliver()).lookAgainMs).toBe(1_000);
     home.clock.time += 1_000;
     await deliver();
+    expect(terminal.submitted).toBe(1);
+    home.clock.time += 3_000;
+    await deliver();
     expect(terminal.submitted).toBe(2);
     home.clock.time += 60_000;
     const { demand } = await deliver();
@@ -81,6 +89,49 @@ describe('a prompt on its way', () => {
     expect(terminal.submitted).toBe(1);
     home.clock.time += 9_000;
     await deliver();
+    expect(terminal.submitted).toBe(1);
+  });
+
+  it('is never typed again to an agent that does not stir, which may have it still', async () => {
+    home.addPrompt('p', 'do it');
+    await deliver();
+    terminal.awake = false;
+    home.clock.time += 10_000;
+    for (let waited = 0; waited < 19_000; waited += 1_000) {
+      expect(await deliver()).toEqual({ lookAgainMs: 1_000 });
+      home.clock.time += 1_000;
+    }
+    home.clock.time += 1_000;
+    expect((await deliver()).demand).toMatchObject({ kind: 'prompt-undelivered' });
+    expect(terminal.submitted).toBe(1);
+    expect(stateOf('p')).toBe('failed');
+    // It goes on, and has it.
+    delivery.confirm('s', [hookEvent(1, 'UserPromptSubmit', { prompt: 'do it' })]);
+    expect(stateOf('p')).toBe('confirmed');
+  });
+
+  it('is not typed again while an agent that has just woken up may still tell of it', async () => {
+    home.addPrompt('p', 'do it');
+    await deliver();
+    home.clock.time += 10_000;
+    expect((await deliver()).lookAgainMs).toBe(3_000);
+    home.clock.time += 1_000;
+    await deliver('busy');
+    home.clock.time += 30_000;
+    await deliver();
+    home.clock.time += 10_000;
+    expect((await deliver()).lookAgainMs).toBe(3_000);
+    expect(terminal.submitted).toBe(1);
+  });
+
+  it('is not typed again when somebody has added to what stands there', async () => {
+    home.addPrompt('p', 'do it');
+    await deliver();
+    terminal.rows = composer('do it and more');
+    home.clock.time += 10_000;
+    await deliver();
+    home.clock.time += 3_000;
+    expect((await deliver()).demand).toMatchObject({ kind: 'prompt-undelivered' });
     expect(terminal.submitted).toBe(1);
   });
 
@@ -126,6 +177,8 @@ describe('a prompt on its way', () => {
     home.clock.time += 20_000;
     terminal.rows = composer('do it now');
     await deliver();
+    home.clock.time += 3_000;
+    await deliver();
     expect(terminal.pressed.some((keys) => keys.includes('\u0015'))).toBe(true);
     expect(terminal.pressed).not.toContain('\u0013');
 
@@ -136,6 +189,8 @@ describe('a prompt on its way', () => {
     terminal.pressed.length = 0;
     home.clock.time += 20_000;
     terminal.rows = composer('of the person');
+    await deliver();
+    home.clock.time += 3_000;
     await deliver();
     expect(terminal.pressed[0]).toBe('\u0013');
     expect(terminal.pressed.some((keys) => keys.includes('\u0015'))).toBe(false);

@@ -13,7 +13,7 @@ const CONVERSATION = '11111111-1111-4111-8111-111111111111';
 describe('transcripts', () => {
   it('of earlier conversations that left none are looked for now and then, the one at hand always', async () => {
     using home = new SessionHome();
-    const keyboard = { screen: async () => [], press: async () => true };
+    const keyboard = { screen: async () => [], press: async () => true, isAwake: async () => true };
     const ledger = Ledger.open(home.store, pricesWith());
     const intake = new Intake(home.context, ledger, new Delivery(home.context, keyboard), () => {});
     home.table.appendAgentSession('s', 'earlier', 0);
@@ -43,7 +43,7 @@ describe('event files', () => {
   let precious: string;
   beforeEach(() => {
     home = new SessionHome();
-    const keyboard = { screen: async () => [], press: async () => true };
+    const keyboard = { screen: async () => [], press: async () => true, isAwake: async () => true };
     intake = new Intake(
       home.context,
       Ledger.open(home.store, pricesWith()),

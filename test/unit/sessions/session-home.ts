@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../../sidecar/platform/clock.ts';
@@ -49,7 +49,8 @@ export class SessionHome implements Disposable {
   };
 
   constructor(session: Partial<SessionRecord> = {}) {
-    const repository = this.table.repositoryOf('/r/.git', '/r', 'r', 0);
+    const { main, worktree, gitDir } = this.#place();
+    const repository = this.table.repositoryOf(join(main, '.git'), main, 'r', 0);
     this.table.insert({
       id: 's',
       family: 's',
@@ -60,14 +61,16 @@ export class SessionHome implements Disposable {
       base: 'main',
       base_commit: '0'.repeat(40),
       remote: null,
-      worktree: '/w',
-      git_dir: '/r/.git/worktrees/w',
+      worktree,
+      git_dir: gitDir,
       folder: '',
       agent: 'claude',
       model: null,
       mode: null,
       environment: this.table.keepEnvironment({ HOME: this.folder }),
       bring_changes: false,
+      starts: true,
+      request: null,
       terminal: 't',
       shell: null,
       agent_fact: 'idle',
@@ -86,6 +89,19 @@ export class SessionHome implements Disposable {
       archived_at: null,
       ...session,
     });
+  }
+
+  /** The files by which a worktree and its repository know each other; no git is needed for that. */
+  #place(): { main: string; worktree: string; gitDir: string } {
+    const main = join(this.folder, 'r');
+    const worktree = join(this.folder, 'w');
+    const gitDir = join(main, '.git', 'worktrees', 'w');
+    for (const folder of [gitDir, worktree]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(main, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(gitDir, 'HEAD'), 'ref: refs/heads/fairlead/a-session\n');
+    writeFileSync(join(gitDir, 'gitdir'), `${worktree}/.git\n`);
+    writeFileSync(join(worktree, '.git'), `gitdir: ${gitDir}\n`);
+    return { main, worktree, gitDir };
   }
 
   get session(): SessionRecord {
@@ -108,6 +124,7 @@ export class SessionHome implements Disposable {
       created_at: this.clock.now(),
       sent_at: null,
       confirmed_at: null,
+      request: null,
       ...fields,
     });
   }

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { sleep } from '../../../sidecar/platform/clock.ts';
+import type { SidecarStatus } from '../../../sidecar/protocol/protocol.ts';
+import { prompt } from '../../support/model/story.ts';
+import { asked, turnsOf } from '../../support/session-faults.ts';
+import { World } from '../../support/world.ts';
+
+describe('an agent that stalls', () => {
+  it('gets a prompt once, however long it stalls', { timeout: 180_000 }, async () => {
+    await using world = await World.open();
+    world.model.when(prompt(/./)).says('Understood.');
+    const { id } = await world.start('Begin');
+    await world.finished(id);
+    const [agent] = (await world.json<SidecarStatus>('status')).terminals;
+    if (agent === undefined) throw new Error('no agent');
+
+    // Longer than a prompt is waited for, shorter than it is doubted.
+    process.kill(agent.pid, 'SIGSTOP');
+    const short = world.json<{ confirmed: boolean }>('send', id, 'through a short stall');
+    await sleep(14_000);
+    process.kill(agent.pid, 'SIGCONT');
+    expect(await short).toMatchObject({ confirmed: true });
+    await world.finished(id);
+
+    // Until a person is told.
+    process.kill(agent.pid, 'SIGSTOP');
+    const error = await world.error('send', id, 'through a long stall');
+    expect(error).toMatchObject({ code: 'prompt.undelivered' });
+    expect(error.message).toContain('may have a prompt that was typed');
+    expect(await world.fairlead.show(id)).toMatchObject({ reason: { kind: 'prompt-undelivered' } });
+    process.kill(agent.pid, 'SIGCONT');
+    await world.fairlead.until(id, ({ turns, state }) => turns === 3 && state === 'finished');
+
+    expect(await turnsOf(world, id)).toEqual([
+      ['Begin', 'done'],
+      ['through a short stall', 'done'],
+      ['through a long stall', 'done'],
+    ]);
+    expect(asked(world)).toHaveLength(3);
+    expect(await world.fairlead.show(id)).toMatchObject({ reason: null, outcome: 'done' });
+  });
+});
