@@ -70,12 +70,12 @@ describe('the fleet', () => {
 
     // Worktrees are nobody's repositories but git's.
     const repositories = window.page.locator('.scm-view .scm-provider');
-    await window.command('View: Show Source Control');
+    await window.openSourceControl();
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
     await window.openFleet();
     await window.act(window.row('Write a usage section'), 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
-    await window.command('View: Show Source Control');
+    await window.openSourceControl();
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
   });
 });

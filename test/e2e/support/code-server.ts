@@ -26,6 +26,7 @@ const QUIET = {
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.enableExperiments': false,
   'git.openRepositoryInParentFolders': 'never',
+  'scm.alwaysShowRepositories': true,
   'remote.autoForwardPorts': false,
   'terminal.integrated.gpuAcceleration': 'off',
   'terminal.integrated.confirmOnExit': 'never',

@@ -129,6 +129,17 @@ export class Workbench implements AsyncDisposable {
     await fleet.waitFor();
   }
 
+  async openSourceControl(): Promise<void> {
+    const title = this.page.locator('.sidebar .composite.title', { hasText: /Source Control/i });
+    if (!(await title.isVisible())) {
+      await this.page
+        .locator('.activitybar')
+        .getByRole('tab', { name: /^Source Control/ })
+        .click();
+    }
+    await title.waitFor();
+  }
+
   /** A row of the fleet, by what it shows. */
   row(text: string | RegExp): Locator {
     return this.page.locator('.customview-tree .monaco-list-row', { hasText: text });
