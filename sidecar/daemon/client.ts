@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import {
+  CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
   ResponseError,
@@ -136,25 +137,29 @@ export class Client {
   }
 
   /**
-   * Asks the client.
-   * @throws FairleadError `cancelled` when it leaves
+   * Asks the client, until it answers or `signal` aborts.
+   * @throws FairleadError `cancelled` when it leaves; the reason of `signal`
    */
   async ask<P extends z.ZodType, R extends z.ZodType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
+    signal: AbortSignal,
   ): Promise<z.output<R>> {
     // A connection that ends does not settle what was asked over it.
-    const { promise: left, reject } = Promise.withResolvers<never>();
-    const onGone = () => reject(this.#gone.signal.reason);
-    if (this.#gone.signal.aborted) onGone();
-    this.#gone.signal.addEventListener('abort', onGone, { once: true });
+    const over = AbortSignal.any([this.#gone.signal, signal]);
+    over.throwIfAborted();
+    const cancel = new CancellationTokenSource();
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const onOver = () => {
+      reject(over.reason);
+      if (!this.#gone.signal.aborted) cancel.cancel();
+    };
+    over.addEventListener('abort', onOver, { once: true });
     try {
-      return parse(
-        kind.result,
-        await Promise.race([this.#connection.sendRequest(kind.method, params), left]),
-      );
+      const answer = this.#connection.sendRequest(kind.method, params, cancel.token);
+      return parse(kind.result, await Promise.race([answer, ended]));
     } finally {
-      this.#gone.signal.removeEventListener('abort', onGone);
+      over.removeEventListener('abort', onOver);
     }
   }
 

@@ -41,6 +41,8 @@ export function handlersOf(parts: Parts): Handlers {
     handlers.set(kind.method, async (params, client, signal) => {
       if (client.info === undefined)
         throw new FairleadError('params.invalid', 'The client did not initialize.');
+      // A ping tells of the program only.
+      if (kind.method !== protocol.Ping.method) person.heard(client);
       return run(parse(kind.params, params), client, signal);
     });
 
@@ -48,7 +50,9 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
   on(protocol.StopSidecar, (options, client) => parts.stop(options, client));
-  on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
+  on(protocol.Askpass, async ({ question, token }, _client, signal) => ({
+    answer: await person.ask(question, token, signal),
+  }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
   on(protocol.NewSession, (request, client, signal) =>
