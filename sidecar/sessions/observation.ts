@@ -14,13 +14,15 @@ import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
 import { missingPlace } from './missing-place.ts';
-import { isSameNeed } from './need.ts';
+import { isSame, isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
 import { shownReason } from './shown-input.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
+
+export { isSame };
 
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
@@ -416,11 +418,6 @@ export class Observation {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }
   }
-}
-
-/** Whether two needs are one. Also of none. */
-export function isSame(one: Reason | null, other: Reason | null): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function inodeOf(path: string): bigint | undefined {
