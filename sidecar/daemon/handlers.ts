@@ -7,7 +7,7 @@ import * as protocol from '../protocol/protocol.ts';
 import type { MergeQueue } from '../queue/merge-queue.ts';
 import type { FleetEvents } from '../sessions/events.ts';
 import type { Fleet } from '../sessions/fleet.ts';
-import { type Client, type Handler, type Handlers, parse } from './client.ts';
+import { type Client, type Handler, type Handlers, parse, type RequestEnd } from './client.ts';
 import type { PersonLink } from './person-link.ts';
 
 type DiffRequest = z.output<typeof protocol.Diff.params>;
@@ -36,37 +36,37 @@ export function handlersOf(parts: Parts): Handlers {
   const handlers = new Map<string, Handler>();
   const on = <P extends z.ZodType, R extends z.ZodType>(
     kind: protocol.RequestKind<P, R>,
-    run: (params: z.output<P>, client: Client, signal: AbortSignal) => Promise<z.input<R>> | z.input<R>,
+    run: (params: z.output<P>, client: Client, until: RequestEnd) => Promise<z.input<R>> | z.input<R>,
   ) =>
-    handlers.set(kind.method, async (params, client, signal) => {
+    handlers.set(kind.method, async (params, client, until) => {
       if (client.info === undefined)
         throw new FairleadError('params.invalid', 'The client did not initialize.');
       // A ping tells of the program only.
       if (kind.method !== protocol.Ping.method) person.heard(client);
-      return run(parse(kind.params, params), client, signal);
+      return run(parse(kind.params, params), client, until);
     });
 
   on(protocol.Ping, () => ({}));
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
   on(protocol.StopSidecar, (options, client) => parts.stop(options, client));
-  on(protocol.Askpass, async ({ question, token }, _client, signal) => ({
+  on(protocol.Askpass, async ({ question, token }, _client, { signal }) => ({
     answer: await person.ask(question, token, signal),
   }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
-  on(protocol.NewSession, (request, client, signal) =>
-    fleet.create(request, cleanEnvironment(client.environment), signal),
+  on(protocol.NewSession, (request, client, until) =>
+    fleet.create(request, cleanEnvironment(client.environment), until),
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
-  on(protocol.SendPrompt, ({ session, text, requestId }, _client, signal) =>
+  on(protocol.SendPrompt, ({ session, text, requestId }, _client, { signal }) =>
     fleet.send(session, text, signal, requestId),
   );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
-  on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
+  on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, { signal }) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),
   );
   on(protocol.Resume, ({ session }) => fleet.resume(session));
@@ -77,7 +77,7 @@ export function handlersOf(parts: Parts): Handlers {
     ...(await fleet.attach(session, pane)),
   }));
   on(protocol.Turns, ({ session }) => fleet.turns(session));
-  on(protocol.Diff, async (request, _client, signal) => ({ text: await parts.diff(request, signal) }));
+  on(protocol.Diff, async (request, _client, { signal }) => ({ text: await parts.diff(request, signal) }));
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }) => fleet.archive(session));
 

@@ -302,7 +302,7 @@ export class Sidecar {
     this.#onEnd();
   }
 
-  /** Somebody who made a session half-way is to find nothing of it; one that does not end is cut off. */
+  /** What they have begun is kept for the next sidecar; one that does not end is cut off. */
   async #endRequests(): Promise<void> {
     const reason = new FairleadError('daemon.lost', 'The sidecar is ending.', {
       hint: 'Run it again; nothing that was decided is lost.',

@@ -16,7 +16,7 @@ import type { NewSessionRequest } from './plan.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
-import { type FleetParts, Starter } from './starter.ts';
+import { type FleetParts, type StartEnd, Starter } from './starter.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** Demands that only their own side withdraws: the question of trust, and a prompt that is still to be given. */
@@ -138,13 +138,13 @@ export class Fleet {
 
   // ── Made and put away ──────────────────────────────────────────────────────
 
-  /** @throws FairleadError see `Starter.create`; nothing of the session is left then */
+  /** @throws FairleadError see `Starter.create` */
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    until: StartEnd,
   ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
-    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal);
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment, until);
     const [session, ...others] = records.map(({ id }) => this.show(id));
     if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
     return { session, attempts: [session, ...others], leftBehind, notes };

@@ -15,6 +15,14 @@ import { SessionHome } from '../../unit/sessions/session-home.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
+function newFleet(home: SessionHome, terminals: TerminalHost): Fleet {
+  return new Fleet(home.context, terminals, Ledger.open(home.store, pricesWith()), {
+    queueEntry: () => null,
+    lastLanding: () => null,
+    changed: () => {},
+  });
+}
+
 /** A repository and a fleet; its ptyhost cannot be started unless one is given. */
 class Person implements Disposable {
   readonly repository = TestRepository.with({ 'README.md': '# Demo\n' });
@@ -44,28 +52,32 @@ class Person implements Disposable {
     );
     this.environment = { ...env, ...repository.environment, PATH: `${programs}:${env.PATH}` };
     home.context.step = (name) => this.step(name);
-    this.fleet = new Fleet(
-      home.context,
-      new TerminalHost(async () => {
-        this.before();
-        if (connect !== undefined) return connect();
-        throw new FairleadError('daemon.spawn-failed', 'No.');
-      }, SILENT),
-      Ledger.open(home.store, pricesWith()),
-      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
-    );
+    const terminals = new TerminalHost(async () => {
+      this.before();
+      if (connect !== undefined) return connect();
+      throw new FairleadError('daemon.spawn-failed', 'No.');
+    }, SILENT);
+    this.fleet = newFleet(home, terminals);
   }
 
   new(
     request: { key?: string; start?: boolean; prompt?: string; attempts?: number } = {},
-    signal = new AbortController().signal,
+    revoked = new AbortController().signal,
+    signal = revoked,
   ) {
     const { folder } = this.repository;
     return this.fleet.create(
       { folder, start: true, attempts: 1, bringChanges: false, ...request },
       this.environment,
-      signal,
+      { signal, revoked },
     );
+  }
+
+  /** A fleet as a later sidecar has it. */
+  next(connect: () => Promise<PtyHostClient>): Fleet {
+    const { home } = this;
+    this.fleet.stop();
+    return newFleet(home, new TerminalHost(connect, SILENT));
   }
 
   get branches(): string {
@@ -235,6 +247,51 @@ describe('a session whose making is cancelled', () => {
     },
   );
 
+  it('stays where somebody has worked in it', async () => {
+    const cancelling = new AbortController();
+    const { table } = person.home;
+    let started = 0;
+    let worked: string[] = [];
+    person.step = (name) => {
+      if (name !== 'terminal-made') return;
+      started += 1;
+      if (started < 4) return;
+      const [prompted, written, committed, untouched] = table.list({ archived: false });
+      if (!prompted || !written || !committed || !untouched) throw new Error('four attempts');
+      worked = [prompted.id, written.id, committed.id].sort();
+      table.openTurn({ session: prompted.id, agent_session: 'a', event: 'e', prompt: 'Work', started_at: 1 });
+      writeFileSync(join(written.worktree, 'found.txt'), 'it\n');
+      person.repository.at(committed.worktree).commit({ 'done.txt': 'it\n' }, 'Done');
+      cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
+    };
+    await expect(person.new({ prompt: 'Work', attempts: 4 }, cancelling.signal)).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    const left = table.list({ archived: true });
+    expect(left.map(({ id }) => id).sort()).toEqual(worked);
+    expect(left.every(({ life, worktree }) => life !== 'archived' && existsSync(worktree))).toBe(true);
+    const { terminals } = await (await ptyhost.client()).request('list', {});
+    expect(terminals.map(({ id }) => id).sort()).toEqual(left.map(({ terminal }) => terminal).sort());
+  });
+
+  it('is not archived when it cannot be taken back', async () => {
+    const cancelling = new AbortController();
+    person.step = (name) => {
+      if (name !== 'terminal-made') return;
+      writeFileSync(join(person.repository.folder, '.git/refs/heads/fairlead/work.lock'), '');
+      cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
+    };
+    await expect(person.new({ prompt: 'Work' }, cancelling.signal)).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    const [left] = person.home.table.list({ archived: true });
+    expect(left).toMatchObject({
+      life: 'sleeping',
+      archived_at: null,
+      demand: { kind: 'start-failed', message: expect.stringContaining('work.lock') },
+    });
+  });
+
   it('leaves nothing while the remote is asked, and does not wait for it', async () => {
     const { repository } = person;
     repository.git('remote', 'add', 'origin', 'ssh://nobody@localhost/nowhere');
@@ -250,4 +307,59 @@ describe('a session whose making is cancelled', () => {
     await expect(made).rejects.toMatchObject({ code: 'cancelled' });
     await nothingIsLeft();
   });
+});
+
+describe('sessions that nobody waits for while they are made', () => {
+  let ptyhost: PtyHostHarness;
+  let person: Person;
+  beforeEach(() => {
+    ptyhost = new PtyHostHarness();
+    person = new Person(() => ptyhost.client());
+  });
+  afterEach(async () => {
+    person[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  const started = () =>
+    person.home.table.list({ archived: true }).map(({ terminal, life }) => [terminal !== null, life]);
+
+  it.each(['session-planned', 'worktree-made', 'terminal-made'] as const)(
+    'are made all the same, whenever the client is lost: at %s',
+    async (at) => {
+      const lost = new AbortController();
+      person.step = (name) => name === at && lost.abort(new FairleadError('cancelled', 'The client left.'));
+      const never = new AbortController().signal;
+      const made = await person.new({ prompt: 'Work', attempts: 2 }, never, lost.signal);
+      expect(made.attempts).toHaveLength(2);
+      expect(started()).toEqual([
+        [true, 'starting'],
+        [true, 'starting'],
+      ]);
+    },
+  );
+
+  it.each(['session-planned', 'worktree-made', 'launch-stored', 'terminal-made'] as const)(
+    'are kept for the next sidecar, whenever this one ends: at %s',
+    async (at) => {
+      const ending = new AbortController();
+      person.step = (name) => name === at && ending.abort(new FairleadError('daemon.lost', 'Ending.'));
+      await expect(person.new({ prompt: 'Work', attempts: 2 }, ending.signal)).rejects.toMatchObject({
+        code: 'daemon.lost',
+      });
+      person.step = () => {};
+      const fleet = person.next(() => ptyhost.client());
+      try {
+        await fleet.start();
+        await expect.poll(started, { timeout: 10_000 }).toEqual([
+          [true, 'starting'],
+          [true, 'starting'],
+        ]);
+        // One piece of work at a time: each start has come to its end before.
+        for (const { id } of fleet.list({ archived: true })) await fleet.stopSession(id);
+      } finally {
+        fleet.stop();
+      }
+    },
+  );
 });
