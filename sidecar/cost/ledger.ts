@@ -108,11 +108,11 @@ export class Ledger {
     }
   }
 
-  /** Bytes of transcripts that were not read yet. */
+  /** Bytes of transcripts that were not read yet, without those that cannot be looked at: reading them tells why. */
   unreadBytes(paths: readonly string[]): number {
     let bytes = 0;
     for (const { path, from } of this.positions(paths)) {
-      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      const size = sizeOf(path);
       const readTo = from?.position.offset ?? 0;
       // A shorter one is another one.
       bytes += size >= readTo ? size - readTo : size;
@@ -294,6 +294,14 @@ export class Ledger {
       sums.keep();
       return records.at(-1)?.id;
     });
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return 0;
   }
 }
 
