@@ -233,10 +233,16 @@ export class Fleet {
 
   /** Whether the agent works, asks, or has a prompt on its way: its worktree is not to be touched. */
   isInTurn(id: string): boolean {
-    const { table } = this.#parts.context;
-    const { life, agent_fact, reason, demand } = table.get(id);
-    if (life === 'sleeping' || life === 'archived') return false;
-    if (!this.#parts.observation.isKnown(id)) return true;
+    const { context, observation, terminals } = this.#parts;
+    const { table } = context;
+    const { life, agent_fact, reason, demand, terminal } = table.get(id);
+    if (life === 'archived') return false;
+    if (!observation.isKnown(id)) return true;
+    if (life === 'sleeping') {
+      // One that is being put to sleep works until it has ended.
+      const known = terminals.terminal(terminal);
+      return known.kind === 'known' && known.info.exited === undefined;
+    }
     // One that cannot start without the person has no agent yet.
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && !isSame(reason, demand));

@@ -34,13 +34,13 @@ class Person implements Disposable {
   /** What happens at the points between two effects. */
   step: (name: SessionStep) => void = () => {};
 
-  constructor(connect?: () => Promise<PtyHostClient>) {
+  constructor(connect?: () => Promise<PtyHostClient>, { trusted = true } = {}) {
     const { repository, home } = this;
     home.table.remove('s');
     const { env } = prepareClaude({
       home: `${repository.root}/home`,
       modelUrl: 'http://127.0.0.1:9',
-      trusted: [repository.folder],
+      trusted: trusted ? [repository.folder] : [],
     });
     // An agent that does nothing.
     const programs = join(repository.root, 'programs');
@@ -185,6 +185,54 @@ describe('an agent that is started again', () => {
     person.home.table.update(session.id, { demand: { kind: 'start-failed', message: 'No.' } });
     expect(await person.fleet.resume(session.id)).toMatchObject({ state: 'starting', reason: null });
     expect(person.home.table.get(session.id).demand).toBeNull();
+  });
+});
+
+describe('a prompt', () => {
+  it('answers neither the question of trust nor that a worktree is missing', async () => {
+    const ptyhost = new PtyHostHarness();
+    const person = new Person(() => ptyhost.client(), { trusted: false });
+    try {
+      const { session } = await person.new({ prompt: 'Work' });
+      expect(session).toMatchObject({ state: 'needs-you', reason: { kind: 'trust' } });
+      const never = new AbortController().signal;
+      const sent = await person.fleet.send(session.id, 'And this', never);
+      expect(sent).toMatchObject({ session: { reason: { kind: 'trust' } }, confirmed: false });
+      expect(session.need).not.toBeNull();
+      expect(sent.session.need).toBe(session.need);
+      expect(person.home.table.get(session.id).demand).toMatchObject({ kind: 'trust' });
+
+      const demand = { kind: 'worktree-missing', message: 'It is gone.' } as const;
+      person.home.table.update(session.id, { life: 'active', demand });
+      await person.fleet.send(session.id, 'And that', AbortSignal.abort()).catch(() => {});
+      expect(person.home.table.get(session.id).demand).toEqual(demand);
+    } finally {
+      person[Symbol.dispose]();
+      await ptyhost.end();
+    }
+  });
+});
+
+describe('an agent that is being ended', () => {
+  it('may still write in its worktree until it has ended', async () => {
+    const ptyhost = new PtyHostHarness();
+    const person = new Person(() => ptyhost.client());
+    try {
+      const { session } = await person.new({ start: true });
+      const seen: [string, string, boolean][] = [];
+      person.step = (name) => {
+        if (name === 'ending-stored' || name === 'agent-ended')
+          seen.push([name, person.home.table.get(session.id).life, person.fleet.isInTurn(session.id)]);
+      };
+      await person.fleet.stopSession(session.id);
+      expect(seen).toEqual([
+        ['ending-stored', 'sleeping', true],
+        ['agent-ended', 'sleeping', false],
+      ]);
+    } finally {
+      person[Symbol.dispose]();
+      await ptyhost.end();
+    }
   });
 });
 
