@@ -109,8 +109,19 @@ describe('an agent that has nothing to do', { timeout: 60_000 }, () => {
     await expect.poll(() => home.session).toMatchObject({ life: 'sleeping', terminal: null });
   });
 
-  it('stays awake with background tasks', async () => {
-    await start();
+  it('that landed while somebody was at its terminal, and was given more to do, sleeps after an hour', async () => {
+    await start({ agent_fact: 'finished', landing: 'landed' });
+    const person = await ptyhost.attach(client, agent);
+    await fleet.rest('s');
+    home.table.update('s', { landing: 'none' });
+    person.detach();
+    const minutes = await untilAsleep(120);
+    expect(home.session.life).toBe('sleeping');
+    expect(minutes).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each(['none', 'landed'] as const)('stays awake with background tasks (landing: %s)', async (landing) => {
+    await start({ landing });
     home.table.keepHookEvent(
       's',
       '0000000000000000001-1',
@@ -130,6 +141,7 @@ describe('an agent that has nothing to do', { timeout: 60_000 }, () => {
       changed: () => {},
     });
     await (await fleet.start()).known;
+    if (landing === 'landed') await fleet.rest('s');
     await untilAsleep(90);
     expect(home.session.life).toBe('active');
   });
