@@ -89,20 +89,32 @@ export class IdleSleep {
 
   /** Never rejects. */
   async look(): Promise<void> {
-    const { table, log } = this.#parts.context;
+    const { log } = this.#parts.context;
+    try {
+      const idle = this.#idle();
+      if (idle.length === 0) return;
+      await this.#parts.terminals.refresh();
+      for (const record of idle) {
+        // What is wrong with one keeps no other awake.
+        await this.#lookAt(record).catch((error: unknown) =>
+          log.warn('agent not put to sleep', { session: record.id, error: messageOf(error) }),
+        );
+      }
+    } catch (error) {
+      log.warn('not looked for agents that may sleep', { error: messageOf(error) });
+    }
+  }
+
+  /** Those that may rest; forgets what was known of others. */
+  #idle(): SessionRecord[] {
+    const { table } = this.#parts.context;
     const idle = table.list({ archived: false }).filter(({ id }) => this.#mayRest(id));
     const ids = new Set(idle.map(({ id }) => id));
     for (const map of [this.#quiet, this.#attendedAt]) {
       for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
     }
     for (const id of this.#whenAlone) if (!this.#isLanded(id)) this.#whenAlone.delete(id);
-    if (idle.length === 0) return;
-    try {
-      await this.#parts.terminals.refresh();
-      for (const record of idle) await this.#lookAt(record);
-    } catch (error) {
-      log.warn('not looked for agents that may sleep', { error: messageOf(error) });
-    }
+    return idle;
   }
 
   async #lookAt({ id, repository }: SessionRecord): Promise<void> {
