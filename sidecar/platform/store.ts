@@ -88,13 +88,12 @@ export class Store {
   }
 
   /** Runs a statement that inserts one row into a table with an integer key; gives the key. */
-  insert(sql: string, bindings: Positional): number {
-    return this.#told(() => Number(this.#prepare(sql).run(...bindings).lastInsertRowid));
-  }
-
-  /** The key of the last row that was inserted. */
-  lastInsertId(): number {
-    return Number(this.get('SELECT last_insert_rowid() AS id')?.id);
+  insert(sql: string, bindings: Bindings | Positional): number {
+    return this.#told(() => {
+      const statement = this.#prepare(sql);
+      const done = isPositional(bindings) ? statement.run(...bindings) : statement.run(bindings);
+      return Number(done.lastInsertRowid);
+    });
   }
 
   /** All or nothing. Nested calls join the outer transaction. `work` must not await. */

@@ -52,6 +52,13 @@ describe('the store', () => {
     again.close();
   });
 
+  it('gives the key of a row that it inserts, however its values are named', () => {
+    const store = Store.open(file, ['CREATE TABLE k (id INTEGER PRIMARY KEY, x TEXT) STRICT']);
+    expect(store.insert('INSERT INTO k (x) VALUES (?)', ['one'])).toBe(1);
+    expect(store.insert('INSERT INTO k (x) VALUES (:x)', { x: 'two' })).toBe(2);
+    store.close();
+  });
+
   it('gives all of a transaction or nothing, and goes on after one that failed', () => {
     const store = Store.open(file, [FIRST]);
     const failing = () =>
