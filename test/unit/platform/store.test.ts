@@ -74,6 +74,28 @@ describe('the store', () => {
     store.close();
   });
 
+  it('keeps a transaction though a listener throws, tells the others and logs it', () => {
+    const logged: unknown[] = [];
+    const store = Store.open(file, [FIRST], { error: (event, fields) => logged.push([event, fields]) });
+    const told: string[] = [];
+    const failing = () => {
+      throw new Error('not heard');
+    };
+    const count = store.transaction(() => {
+      store.afterCommit(() => told.push('one'));
+      store.afterCommit(failing);
+      store.afterCommit(() => told.push('two'));
+      return store.run('INSERT INTO a VALUES (1)');
+    });
+    expect(count).toBe(1);
+    expect(told).toEqual(['one', 'two']);
+    store.afterCommit(failing);
+    expect(logged).toEqual(Array(2).fill(['change not told', { error: 'not heard' }]));
+    store.transaction(() => {});
+    expect(told).toEqual(['one', 'two']);
+    store.close();
+  });
+
   it('from a newer version is refused without a byte of it, or of its log, being changed', () => {
     const writer = new DatabaseSync(file);
     writer.exec(`PRAGMA journal_mode = WAL; ${FIRST}; INSERT INTO a VALUES (1); PRAGMA user_version = 7`);
