@@ -15,7 +15,7 @@ import { toUsd } from './money.ts';
 import type { Prices } from './prices.ts';
 import { joined, type Request, replays } from './request.ts';
 import type { ReadSoFar, RequestBatch, ScanFile, Telling } from './request-scan.ts';
-import { type Held, keptSums, SumChanges, sessionSum, sessionWithoutSum } from './session-sums.ts';
+import { type Held, keepSum, keptSums, SumChanges, sessionSum, sessionWithoutSum } from './session-sums.ts';
 import { isInterrupted, type TranscriptScanner } from './transcript-scanner.ts';
 
 export interface LedgerRead {
@@ -58,6 +58,7 @@ export class Ledger {
   /**
    * Prices again what was priced with another table, and adds up the sessions that have no sum yet. In short
    * transactions, with `pause` awaited in between; may be cut off at any point and begun anew.
+   * @throws FairleadError `disk.full`, `home.read-only`
    */
   async catchUp(pause: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     const used = this.#store.get("SELECT value FROM meta WHERE name = 'cost.prices'")?.value;
@@ -76,7 +77,7 @@ export class Ledger {
     for (;;) {
       const session = sessionWithoutSum(this.#store);
       if (session === undefined) return;
-      sessionSum(this.#store, session);
+      keepSum(this.#store, session);
       await pause();
       if (signal?.aborted) return;
     }
