@@ -15,7 +15,7 @@ import { toUsd } from './money.ts';
 import type { Prices } from './prices.ts';
 import { joined, type Request, replays } from './request.ts';
 import type { ReadSoFar, RequestBatch, ScanFile, Telling } from './request-scan.ts';
-import { type Held, keptSums, SumChanges, sessionSum, sessionWithoutSum } from './session-sums.ts';
+import { type Held, keepSum, keptSums, SumChanges, sessionSum, sessionWithoutSum } from './session-sums.ts';
 import { isInterrupted, type TranscriptScanner } from './transcript-scanner.ts';
 
 export interface LedgerRead {
@@ -58,6 +58,7 @@ export class Ledger {
   /**
    * Prices again what was priced with another table, and adds up the sessions that have no sum yet. In short
    * transactions, with `pause` awaited in between; may be cut off at any point and begun anew.
+   * @throws FairleadError `disk.full`, `home.read-only`
    */
   async catchUp(pause: () => Promise<void>, signal?: AbortSignal): Promise<void> {
     const used = this.#store.get("SELECT value FROM meta WHERE name = 'cost.prices'")?.value;
@@ -76,7 +77,7 @@ export class Ledger {
     for (;;) {
       const session = sessionWithoutSum(this.#store);
       if (session === undefined) return;
-      sessionSum(this.#store, session);
+      keepSum(this.#store, session);
       await pause();
       if (signal?.aborted) return;
     }
@@ -108,11 +109,11 @@ export class Ledger {
     }
   }
 
-  /** Bytes of transcripts that were not read yet. */
+  /** Bytes of transcripts that were not read yet, without those that cannot be looked at: reading them tells why. */
   unreadBytes(paths: readonly string[]): number {
     let bytes = 0;
     for (const { path, from } of this.positions(paths)) {
-      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      const size = sizeOf(path);
       const readTo = from?.position.offset ?? 0;
       // A shorter one is another one.
       bytes += size >= readTo ? size - readTo : size;
@@ -294,6 +295,14 @@ export class Ledger {
       sums.keep();
       return records.at(-1)?.id;
     });
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return 0;
   }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Store } from '../platform/store.ts';
+import { FairleadError } from '../protocol/errors.ts';
 import { type SessionSum, spans, sumOf } from './costs.ts';
 import type { NanoDollars } from './money.ts';
 
@@ -84,12 +85,34 @@ export class SumChanges {
   }
 }
 
-/** The kept sum of a session; added up and kept when there is none. Zeros for a session that is not known. */
+/**
+ * The kept sum of a session; added up and, where something can be written, kept when there is none. Zeros for a session
+ * that is not known. Inside a transaction nothing is kept: what fails to be written may undo all of it.
+ */
 export function sessionSum(store: Store, session: string): SessionSum {
   const row = store.get('SELECT own, "all", unpriced FROM session_cost WHERE session = ?', [session]);
   if (row !== undefined) return Sum.parse(row);
+  if (store.isInTransaction) return plainSum(store, session);
+  try {
+    return keepSum(store, session);
+  } catch (error) {
+    // Told by whoever has something to write that cannot be derived again.
+    if (!(error instanceof FairleadError && UNWRITABLE.includes(error.code))) throw error;
+    return plainSum(store, session);
+  }
+}
+
+const UNWRITABLE: readonly string[] = ['disk.full', 'home.read-only'];
+
+function plainSum(store: Store, session: string): SessionSum {
+  const { own, all, unpriced } = sumOf(store, session);
+  return { own, all, unpriced };
+}
+
+/** Adds the requests of a session up and keeps the sum. @throws FairleadError `disk.full`, `home.read-only` */
+export function keepSum(store: Store, session: string): SessionSum {
   return store.derivedTransaction(() => {
-    const { own, all, unpriced } = sumOf(store, session);
+    const { own, all, unpriced } = plainSum(store, session);
     store.run(
       `INSERT INTO session_cost (session, own, "all", unpriced) SELECT id, ?, ?, ? FROM session WHERE id = ?
        ON CONFLICT (session) DO UPDATE SET own = excluded.own, "all" = excluded."all", unpriced = excluded.unpriced`,

@@ -127,11 +127,19 @@ export class ScanWorker implements TranscriptScanner {
     this.#cancelStart = undefined;
     const { script, clock, log } = this.#options;
     const startedAt = clock.monotonic();
-    const worker = new Worker(script, {
-      name: 'fairlead scan',
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-      execArgv: [],
-    });
+    let worker: Worker;
+    try {
+      worker = new Worker(script, {
+        name: 'fairlead scan',
+        resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+        execArgv: [],
+      });
+    } catch (error) {
+      // No thread is to be had, which may pass.
+      log.error('scan worker failed', { error: messageOf(error) });
+      this.#died(startedAt, null);
+      return;
+    }
     this.#worker = worker;
     worker.on('message', (answer: ScanAnswer) => {
       if (this.#worker === worker) this.#hear(answer);
@@ -140,14 +148,19 @@ export class ScanWorker implements TranscriptScanner {
     worker.on('exit', (code) => {
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      this.#deaths = clock.monotonic() - startedAt < HEALTHY_MS ? this.#deaths + 1 : 1;
-      const backOffMs = Math.min(LONGEST_BACK_OFF_MS, BACK_OFF_MS * 2 ** (this.#deaths - 1));
-      log.warn('scan worker died, is started again', { code, backOffMs, jobs: this.#jobs.size });
-      this.#cancelStart = clock.after(backOffMs, () => this.#startAgain());
-      this.#mourn();
+      this.#died(startedAt, code);
     });
     for (const { question } of this.#jobs.values()) this.#post(question);
     this.#holdProcess();
+  }
+
+  #died(startedAt: number, code: number | null): void {
+    const { clock, log } = this.#options;
+    this.#deaths = clock.monotonic() - startedAt < HEALTHY_MS ? this.#deaths + 1 : 1;
+    const backOffMs = Math.min(LONGEST_BACK_OFF_MS, BACK_OFF_MS * 2 ** (this.#deaths - 1));
+    log.warn('scan worker died, is started again', { code, backOffMs, jobs: this.#jobs.size });
+    this.#cancelStart = clock.after(backOffMs, () => this.#startAgain());
+    this.#mourn();
   }
 
   #startAgain(): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import {
+  CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
   ResponseError,
@@ -19,8 +20,16 @@ import {
 import { MessageLimit } from './message-limit.ts';
 import { SocketWriter } from './socket-writer.ts';
 
-/** What the sidecar does for a request. The signal aborts when the client cancels or leaves. */
-export type Handler = (params: unknown, client: Client, signal: AbortSignal) => Promise<unknown>;
+/** What the sidecar does for a request. */
+export type Handler = (params: unknown, client: Client, until: RequestEnd) => Promise<unknown>;
+
+/** What ends a request before it is answered. */
+export interface RequestEnd {
+  /** Aborts when the client cancels or leaves, or the sidecar ends. */
+  signal: AbortSignal;
+  /** Aborts when the client cancels (`cancelled`), or the sidecar ends: for what goes on without who asked for it. */
+  revoked: AbortSignal;
+}
 export type Handlers = ReadonlyMap<string, Handler>;
 
 /** Bytes that may wait for a client to read them; more means that it has stopped reading, and it is let go. */
@@ -90,10 +99,11 @@ export class Client {
         if (this.#closing.signal.aborted) throw this.#toWire(method, this.#closing.signal.reason);
         const cancelled = new AbortController();
         token.onCancellationRequested(() => cancelled.abort(new FairleadError('cancelled', 'Cancelled.')));
-        const signal = AbortSignal.any([cancelled.signal, this.#gone.signal, this.#closing.signal]);
+        const revoked = AbortSignal.any([cancelled.signal, this.#closing.signal]);
+        const signal = AbortSignal.any([revoked, this.#gone.signal]);
         this.#pending += 1;
         if (this.#pending > MAX_PENDING) this.#drop('it sends requests without waiting for answers');
-        return handler(params, this, signal)
+        return handler(params, this, { signal, revoked })
           .catch((error: unknown) => {
             throw this.#toWire(method, error);
           })
@@ -136,25 +146,29 @@ export class Client {
   }
 
   /**
-   * Asks the client.
-   * @throws FairleadError `cancelled` when it leaves
+   * Asks the client, until it answers or `signal` aborts.
+   * @throws FairleadError `cancelled` when it leaves; the reason of `signal`
    */
   async ask<P extends z.ZodType, R extends z.ZodType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
+    signal: AbortSignal,
   ): Promise<z.output<R>> {
     // A connection that ends does not settle what was asked over it.
-    const { promise: left, reject } = Promise.withResolvers<never>();
-    const onGone = () => reject(this.#gone.signal.reason);
-    if (this.#gone.signal.aborted) onGone();
-    this.#gone.signal.addEventListener('abort', onGone, { once: true });
+    const over = AbortSignal.any([this.#gone.signal, signal]);
+    over.throwIfAborted();
+    const cancel = new CancellationTokenSource();
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const onOver = () => {
+      reject(over.reason);
+      if (!this.#gone.signal.aborted) cancel.cancel();
+    };
+    over.addEventListener('abort', onOver, { once: true });
     try {
-      return parse(
-        kind.result,
-        await Promise.race([this.#connection.sendRequest(kind.method, params), left]),
-      );
+      const answer = this.#connection.sendRequest(kind.method, params, cancel.token);
+      return parse(kind.result, await Promise.race([answer, ended]));
     } finally {
-      this.#gone.signal.removeEventListener('abort', onGone);
+      over.removeEventListener('abort', onOver);
     }
   }
 

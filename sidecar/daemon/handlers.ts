@@ -8,7 +8,7 @@ import type { MergeQueue } from '../queue/merge-queue.ts';
 import type { FleetEvents } from '../sessions/events.ts';
 import type { Fleet } from '../sessions/fleet.ts';
 import type { Report } from '../sessions/progress.ts';
-import { type Client, type Handler, type Handlers, parse } from './client.ts';
+import { type Client, type Handler, type Handlers, parse, type RequestEnd } from './client.ts';
 import type { PersonLink } from './person-link.ts';
 import { progressOf } from './progress.ts';
 
@@ -48,16 +48,18 @@ export function handlersOf(parts: Parts): Handlers {
     run: (
       params: z.output<P>,
       client: Client,
-      signal: AbortSignal,
+      until: RequestEnd,
       report: Report,
     ) => Promise<z.input<R>> | z.input<R>,
   ) =>
-    handlers.set(kind.method, async (params, client, signal) => {
+    handlers.set(kind.method, async (params, client, until) => {
       if (client.info === undefined)
         throw new FairleadError('params.invalid', 'The client did not initialize.');
+      // A ping tells of the program only.
+      if (kind.method !== protocol.Ping.method) person.heard(client);
       const progress = progressOf(params, client);
       try {
-        return await run(parse(kind.params, params), client, signal, progress.report);
+        return await run(parse(kind.params, params), client, until, progress.report);
       } finally {
         progress.end();
       }
@@ -66,22 +68,24 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Ping, () => ({}));
   on(protocol.Status, () => parts.status());
   on(protocol.Doctor, ({ folder }, client) => parts.doctor(folder, client));
-  on(protocol.StopSidecar, (options, client, _signal, report) => parts.stop(options, client, report));
-  on(protocol.Askpass, async ({ question, token }) => ({ answer: await person.ask(question, token) }));
+  on(protocol.StopSidecar, (options, client, _until, report) => parts.stop(options, client, report));
+  on(protocol.Askpass, async ({ question, token }, _client, { signal }) => ({
+    answer: await person.ask(question, token, signal),
+  }));
 
   // Any client may come: what an agent must not inherit is not left to each to take out.
-  on(protocol.NewSession, (request, client, signal, report) =>
-    fleet.create(request, cleanEnvironment(client.environment), signal, report),
+  on(protocol.NewSession, (request, client, until, report) =>
+    fleet.create(request, cleanEnvironment(client.environment), until, report),
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
-  on(protocol.SendPrompt, ({ session, text, requestId }, _client, signal) =>
+  on(protocol.SendPrompt, ({ session, text, requestId }, _client, { signal }) =>
     fleet.send(session, text, signal, requestId),
   );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
-  on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, signal) =>
+  on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, { signal }) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),
   );
   on(protocol.Resume, ({ session }) => fleet.resume(session));
@@ -92,8 +96,8 @@ export function handlersOf(parts: Parts): Handlers {
     ...(await fleet.attach(session, pane)),
   }));
   on(protocol.Turns, ({ session }) => fleet.turns(session));
-  on(protocol.Diff, async (request, _client, signal) => ({ text: await parts.diff(request, signal) }));
-  on(protocol.Changes, ({ session }, _client, signal) => parts.changes(session, signal));
+  on(protocol.Diff, async (request, _client, { signal }) => ({ text: await parts.diff(request, signal) }));
+  on(protocol.Changes, ({ session }, _client, { signal }) => parts.changes(session, signal));
   on(protocol.Contents, async ({ session, path, commit }) => ({
     content: (await parts.contents(session, path, commit))?.toString('base64') ?? null,
   }));

@@ -14,7 +14,6 @@ import type { Log } from '../platform/log.ts';
 import { MIGRATIONS } from '../platform/migrations.ts';
 import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
-import { Patience } from '../platform/patience.ts';
 import { isAlive, systemProcesses } from '../platform/processes.ts';
 import { Store } from '../platform/store.ts';
 import type { QueueEntry } from '../protocol/entry.ts';
@@ -126,11 +125,10 @@ export class Sidecar {
     const ledger = Ledger.open(this.#store, pricesWith());
     this.#ledger = ledger;
     this.#scanner = new ScanWorker({ script: join(bundle, 'scan-worker.js'), clock, log });
-    const patience = new Patience(clock);
     const person = new PersonLink(
       paths,
       [node.file, join(bundle, 'fairlead.js')],
-      { ids, log, patience },
+      { clock, ids, log },
       () => this.#server.clients,
     );
     const configFor = (main: string) =>
@@ -150,7 +148,7 @@ export class Sidecar {
       transcripts: this.#scanner,
       configFor,
       networkEnvironment: () => person.environment(),
-      deadline: (ms) => patience.deadline(ms),
+      deadline: (ms, asking) => person.deadline(ms, asking),
       step,
     };
     this.#terminals = new TerminalHost(
@@ -327,7 +325,7 @@ export class Sidecar {
     this.#onEnd();
   }
 
-  /** Somebody who made a session half-way is to find nothing of it; one that does not end is cut off. */
+  /** What they have begun is kept for the next sidecar; one that does not end is cut off. */
   async #endRequests(): Promise<void> {
     const reason = new FairleadError('daemon.lost', 'The sidecar is ending.', {
       hint: 'Run it again; nothing that was decided is lost.',

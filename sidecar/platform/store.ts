@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { FairleadError } from '../protocol/errors.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { Log } from './log.ts';
 import { damaged, READONLY, resultCode, storeError } from './sqlite-error.ts';
 
 export type Row = Record<string, unknown>;
@@ -34,9 +35,14 @@ export class Store {
   #depth = 0;
   /** What waits for the transaction that runs. */
   #afterCommit: (() => void)[] = [];
+  readonly #notTold: (error: unknown) => void;
 
-  private constructor(database: DatabaseSync, file: string) {
+  private constructor(database: DatabaseSync, file: string, log: Pick<Log, 'error'> | undefined) {
     this.#database = database;
+    this.#notTold = (error) => {
+      if (log === undefined) process.emitWarning(error instanceof Error ? error : String(error));
+      else log.error('change not told', { error: messageOf(error) });
+    };
     this.#file = file;
     this.#hasLog = database.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal';
   }
@@ -44,17 +50,18 @@ export class Store {
   /**
    * Opens `file`, made when there is none, and brings it to the last migration.
    * A file that does not open, or that a newer version wrote, is left as it is. So is an empty one: a database is made
-   * whole under another name before it gets its own, so nothing of ours is ever empty.
+   * whole under another name before it gets its own, so nothing of ours is ever empty. `log` hears of listeners that
+   * throw; without one it is a warning of the process.
    * @throws FairleadError `store.newer`, `store.damaged`, `home.read-only`, `disk.full`
    */
-  static open(file: string, migrations: readonly Migration[]): Store {
+  static open(file: string, migrations: readonly Migration[], log?: Pick<Log, 'error'>): Store {
     try {
       const size = statSync(file, { throwIfNoEntry: false })?.size;
       if (size === undefined) make(file, migrations);
       else if (size === 0) throw damaged(file, 'it is empty');
       else inspect(file, migrations.length);
       chmodSync(file, 0o600);
-      return new Store(openMigrated(file, migrations), file);
+      return new Store(openMigrated(file, migrations), file, log);
     } catch (error) {
       throw storeError(file, error);
     }
@@ -88,13 +95,12 @@ export class Store {
   }
 
   /** Runs a statement that inserts one row into a table with an integer key; gives the key. */
-  insert(sql: string, bindings: Positional): number {
-    return this.#told(() => Number(this.#prepare(sql).run(...bindings).lastInsertRowid));
-  }
-
-  /** The key of the last row that was inserted. */
-  lastInsertId(): number {
-    return Number(this.get('SELECT last_insert_rowid() AS id')?.id);
+  insert(sql: string, bindings: Bindings | Positional): number {
+    return this.#told(() => {
+      const statement = this.#prepare(sql);
+      const done = isPositional(bindings) ? statement.run(...bindings) : statement.run(bindings);
+      return Number(done.lastInsertRowid);
+    });
   }
 
   /** All or nothing. Nested calls join the outer transaction. `work` must not await. */
@@ -113,7 +119,9 @@ export class Store {
     } finally {
       this.#depth -= 1;
     }
-    for (let next = this.#afterCommit.shift(); next !== undefined; next = this.#afterCommit.shift()) next();
+    for (let next = this.#afterCommit.shift(); next !== undefined; next = this.#afterCommit.shift()) {
+      this.#tell(next);
+    }
     return result;
   }
 
@@ -135,11 +143,25 @@ export class Store {
 
   /**
    * Does `work` once what the transaction that runs has changed is kept; at once when none runs, never when it is
-   * rolled back. For telling others: nobody is to hear of what did not come to be.
+   * rolled back. For telling others: nobody is to hear of what did not come to be. What it throws goes to the log: what
+   * was kept is kept, and others are to hear of it.
    */
   afterCommit(work: () => void): void {
     if (this.#depth > 0) this.#afterCommit.push(work);
-    else work();
+    else this.#tell(work);
+  }
+
+  #tell(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#notTold(error);
+    }
+  }
+
+  /** Whether what is run belongs to a transaction that may still be rolled back. */
+  get isInTransaction(): boolean {
+    return this.#depth > 0;
   }
 
   close(): void {

@@ -75,7 +75,7 @@ export const QueueEntry = z.object({
   message: z.string().nullable(),
   paths: z.array(z.string()),
   /** Ids of the sessions that have to land on the base before. */
-  after: z.array(z.string()),
+  after: z.array(z.string()).default([]),
   /** Place in the land order of its base, from 1; null once it ended. */
   position: z.int().nullable(),
   /** Conflicts and red checks so far. */

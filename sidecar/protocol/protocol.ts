@@ -6,6 +6,10 @@ import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts'
 /**
  * JSON-RPC 2.0 over the sidecar's socket, framed as in the Language Server Protocol.
  * Both sides send the versions they speak in `initialize`; the higher common one is used.
+ *
+ * A version stays what it is: within it a field may be added that may be missing (`.optional()`, `.default(…)`), and
+ * nothing else changes. Sidecar and clients are of different ages, and each reads what the other sends. What a version
+ * is, is pinned in `test/unit/protocol/version-N.json`.
  */
 export const PROTOCOL_VERSIONS = { oldest: 1, newest: 1 } as const;
 
@@ -341,14 +345,14 @@ export const LandPreview = request(
   z.object({
     target: LandTarget.nullable(),
     /** The target that the person's configuration names, and the one that is kept from an earlier answer. */
-    configured: LandTarget.nullable(),
-    kept: LandTarget.nullable(),
+    configured: LandTarget.nullable().default(null),
+    kept: LandTarget.nullable().default(null),
     remote: z.string().nullable(),
     base: z.string(),
     ahead: z.int(),
     uncommitted: z.array(z.string()),
     /** What the configuration says of them; null when it says nothing. */
-    policy: Uncommitted.nullable(),
+    policy: Uncommitted.nullable().default(null),
     /** Commits of the local base that the remote lacks. */
     localOnly: z.int(),
   }),

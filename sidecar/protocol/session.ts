@@ -65,7 +65,7 @@ export const Turn = z.object({
   n: z.int().positive(),
   prompt: z.string(),
   /** What the person told the agent while the turn ran, in order. `at`: milliseconds since the epoch. */
-  messages: z.array(z.object({ text: z.string(), at: z.number() })),
+  messages: z.array(z.object({ text: z.string(), at: z.number() })).default([]),
   answer: z.string().nullable(),
   outcome: TurnOutcome,
   /** Milliseconds since the epoch. */
@@ -92,7 +92,7 @@ export const Session = z.object({
   state: DisplayState,
   reason: Reason.nullable(),
   /** Number of what is asked, another for each need of the session; null when nothing is. An answer names it. */
-  need: z.int().nullable(),
+  need: z.int().nullable().default(null),
   /** Milliseconds since the epoch at which `state` began. */
   since: z.number(),
   facts: Facts,

@@ -24,7 +24,7 @@ export interface AttemptRequest {
   merger: Merger;
   commits: LandingCommits;
   check: MergedCheck;
-  /** Ends a check that runs. */
+  /** Ends a check that runs, a fetch, and every question to a person. */
   signal: AbortSignal;
   /** Shows how far it has come. */
   enter(state: 'checking' | 'swapping'): void;
@@ -39,7 +39,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   const { repository } = merger;
   const moved = await headMoved(request);
   if (moved !== undefined) return moved;
-  const base = await followTargetBase(context, entry, repository);
+  const base = await followTargetBase(context, entry, repository, request.signal);
   if (base.kind === 'base-rewound') {
     const { session } = request;
     const now = { kind: 'base', commit: base.commit, upstream: base.upstream } as const;
@@ -87,7 +87,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
   if (!stored) return { kind: 'cancelled' };
   request.enter('swapping');
   await context.step('intended');
-  return moveBase(context, repository, entry, base, made.commit);
+  return moveBase(context, repository, entry, base, made.commit, request.signal);
 }
 
 async function headMoved({ entry, merger }: AttemptRequest): Promise<Outcome | undefined> {

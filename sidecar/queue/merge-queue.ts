@@ -323,8 +323,14 @@ export class MergeQueue {
     try {
       outcome = await this.#advance(entry, signal);
     } catch (error) {
-      this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
-      outcome = troubleOf(error);
+      if (isCancelled(error, signal)) {
+        // What was begun may have happened: it is looked at anew, as after a crash.
+        if (this.#context.entries.intent(entry.id) !== undefined) return;
+        outcome = { kind: 'cancelled' };
+      } else {
+        this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
+        outcome = troubleOf(error);
+      }
     }
     this.#settle(entry.id, outcome);
   }
@@ -335,7 +341,7 @@ export class MergeQueue {
     const session = sessions.get(entry.session);
     const merger = await this.#mergerOf(session);
     const intent = entries.intent(entry.id);
-    if (intent !== undefined) return resolveIntent(this.#context, merger.repository, entry, intent);
+    if (intent !== undefined) return resolveIntent(this.#context, merger.repository, entry, intent, signal);
     if (entry.cancel) return { kind: 'cancelled' };
     const others = waitForOthers(this.#context, entry);
     if (others !== undefined) return others;
@@ -410,6 +416,10 @@ export class MergeQueue {
       this.#cancelTimer = this.#context.clock.after(Math.max(LOOK_AGAIN, ms), () => this.tick());
     }
   }
+}
+
+function isCancelled(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && error instanceof FairleadError && error.code === 'cancelled';
 }
 
 /** How a waiting entry lands where the person does not say otherwise. */

@@ -18,7 +18,8 @@ const PUSH_MARKER = 'FAIRLEAD_PUSH';
 
 /**
  * Moves the base to `commit` if it still is what was seen, and says `landed` only after reading it back. The intent
- * is stored; it is closed when it is certain that nothing moved, and stays open while that is not known.
+ * is stored; it is closed when it is certain that nothing moved, and stays open while that is not known. When `signal`
+ * aborts nobody is asked any more; a push is not cut off, since what the remote makes of it could not be told then.
  */
 export function moveBase(
   context: QueueContext,
@@ -26,10 +27,11 @@ export function moveBase(
   entry: EntryRecord,
   base: TargetBase,
   commit: string,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   return base.upstream === undefined
     ? moveLocal(context, repository, entry, base.commit, commit)
-    : moveRemote(context, repository, entry, { ...base, upstream: base.upstream }, commit);
+    : moveRemote(context, repository, entry, { ...base, upstream: base.upstream }, commit, signal);
 }
 
 /** What would keep the base from moving to `commit` now: a folder that has it checked out and would lose something. */
@@ -57,6 +59,7 @@ export async function resolveIntent(
   repository: Repository,
   entry: EntryRecord,
   intent: LandingIntent,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   if (entry.target === 'local') {
     const recovered = await recoverBase(repository, entry.base);
@@ -67,7 +70,7 @@ export async function resolveIntent(
   } else if (await isPushed(repository, intent.new_commit)) {
     return waits('infrastructure', 'A push that was begun before is still under way.', RETRY_MS.person);
   }
-  const base = await readTargetBase(entry, repository);
+  const base = await readTargetBase(entry, repository, signal);
   if (base.kind !== 'base') return base;
   if (!(await isInHistory(repository.git, intent.new_commit, base.commit))) return { kind: 'again' };
   return landed(context, repository, entry, base, intent.new_commit);
@@ -119,13 +122,14 @@ async function moveRemote(
   entry: EntryRecord,
   base: TargetBase & { upstream: Upstream },
   commit: string,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const { upstream } = base;
   const { remote, ref } = upstream;
   const pushed = await push(
     repository.git,
     { remote, ref, commit, seen: base.commit },
-    { env: { [PUSH_MARKER]: commit } },
+    { env: { [PUSH_MARKER]: commit }, asking: signal },
   );
   switch (pushed.kind) {
     case 'base-moved':
@@ -143,7 +147,7 @@ async function moveRemote(
       break;
   }
   await context.step('swapped');
-  const read = await fetchRef(repository, upstream);
+  const read = await fetchRef(repository, upstream, { asking: signal });
   if (read.kind === 'missing-ref') return fails('base-missing', `${remote} lost ${entry.base}.`);
   if (read.kind !== 'ok') return remoteTrouble(remote, read.kind, read.text);
   if (!(await isAncestor(repository.git, commit, read.commit))) return { kind: 'base-moved' };

@@ -15,9 +15,18 @@ export interface TargetBase {
   upstream: Upstream | undefined;
 }
 
-/** Reads the real base of an entry, whatever it was before. */
-export function readTargetBase(entry: EntryRecord, repository: Repository): Promise<TargetBase | Outcome> {
-  return entry.target === 'local' ? localBase(repository.git, entry.base) : remoteBase(repository, entry);
+/**
+ * Reads the real base of an entry, whatever it was before.
+ * @throws FairleadError `cancelled` when `signal` aborts while the remote is asked
+ */
+export function readTargetBase(
+  entry: EntryRecord,
+  repository: Repository,
+  signal: AbortSignal,
+): Promise<TargetBase | Outcome> {
+  return entry.target === 'local'
+    ? localBase(repository.git, entry.base)
+    : remoteBase(repository, entry, signal);
 }
 
 /** As {@link readTargetBase}, and a base that lost what it had is refused. For each attempt anew. */
@@ -25,8 +34,9 @@ export async function followTargetBase(
   context: QueueContext,
   entry: EntryRecord,
   repository: Repository,
+  signal: AbortSignal,
 ): Promise<TargetBase | Outcome> {
-  const found = await readTargetBase(entry, repository);
+  const found = await readTargetBase(entry, repository, signal);
   if (found.kind !== 'base') return found;
   const seen = context.entries.baseSeen(entry.repository, entry.base, entry.target);
   if (seen !== undefined && seen !== found.commit && !(await contains(repository.git, found.commit, seen))) {
@@ -47,7 +57,11 @@ async function localBase(git: Git, base: string): Promise<TargetBase | Outcome> 
   return { kind: 'base', commit, upstream: undefined };
 }
 
-async function remoteBase(repository: Repository, entry: EntryRecord): Promise<TargetBase | Outcome> {
+async function remoteBase(
+  repository: Repository,
+  entry: EntryRecord,
+  signal: AbortSignal,
+): Promise<TargetBase | Outcome> {
   const upstream = await upstreamOf(repository.git, entry.base);
   if (upstream === undefined) {
     return fails('base-missing', `${entry.base} follows no branch of a remote.`);
@@ -55,7 +69,7 @@ async function remoteBase(repository: Repository, entry: EntryRecord): Promise<T
   if (upstream.remote !== entry.remote) {
     return fails('base-missing', `${entry.base} follows ${upstream.remote} by now, not ${entry.remote}.`);
   }
-  const fetched = await fetchRef(repository, upstream);
+  const fetched = await fetchRef(repository, upstream, { signal });
   if (fetched.kind === 'ok') return { kind: 'base', commit: fetched.commit, upstream };
   if (fetched.kind === 'missing-ref') {
     return fails(

@@ -38,7 +38,7 @@ export interface SessionContext {
   /** Variables that let git and ssh reach the person: askpass, agent. Laid over a session's environment. */
   networkEnvironment(): Record<string, string>;
   /** See `GitSetup.deadline`. */
-  deadline?: (ms: number) => Deadline;
+  deadline?: (ms: number, asking?: AbortSignal) => Deadline;
   step?(name: SessionStep): void;
 }
 

@@ -10,7 +10,7 @@ import type { Keyboard } from './keyboard.ts';
 import type { PromptRecord, SessionRecord } from './record.ts';
 
 /** How long an agent that does nothing may take to confirm a prompt before it is doubted, in milliseconds. */
-const CONFIRM_WITHIN_MS = 10_000;
+export const CONFIRM_WITHIN_MS = 10_000;
 
 /** How long it is tried to find out whether a prompt that is doubted was lost, in milliseconds. */
 const PROVEN_WITHIN_MS = 20_000;
@@ -165,9 +165,10 @@ export class Delivery {
 
   /** `lost`: the agent has taken all its keys, and of this prompt nothing came. */
   async #doubt(session: string, terminal: string, prompt: PromptRecord): Promise<Delivered | 'lost'> {
-    const { clock } = this.#context;
+    const { clock, log } = this.#context;
     const known = this.#doubts.get(session);
     const doubt = known?.prompt === prompt.id ? known : { prompt: prompt.id, since: clock.now() };
+    if (doubt !== known) log.info('prompt doubted', { session, prompt: prompt.id });
     this.#doubts.set(session, doubt);
     if (doubt.awakeAt !== undefined) {
       const left = doubt.awakeAt + TOLD_WITHIN_MS - clock.now();

@@ -15,6 +15,9 @@ const SIGNALS_WITHIN_MS = 5_000;
 /** Needs that stand in the middle of a turn. */
 const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan'];
 
+/** Demands that no prompt answers: the agent gets it once the person has done what is needed. */
+const NOT_BY_PROMPT: readonly ReasonKind[] = ['trust', 'worktree-missing'];
+
 /** What passes between a person and an agent: prompts, answers, interruptions, terminals. */
 export class Dialogue {
   readonly #parts: FleetParts;
@@ -77,7 +80,9 @@ export class Dialogue {
         confirmed_at: null,
         request: requestId ?? null,
       });
-      table.update(session, { demand: null, unread: false });
+      const { demand } = table.get(session);
+      const stays = demand !== null && NOT_BY_PROMPT.includes(demand.kind);
+      table.update(session, { demand: stays ? demand : null, unread: false });
       return id;
     });
   }

@@ -76,9 +76,14 @@ export class Ender {
 
   /**
    * Ends what an earlier sidecar had begun to end, and terminals that belong to nothing: no agent works on for nobody.
-   * Nothing is awaited; what looks at a session comes after its ending.
+   * Nothing is awaited; what looks at a session comes after its ending. A ptyhost that is slow to answer tells later what
+   * there is to end.
    */
   takeUp(): void {
+    this.#parts.terminals.onceReached(() => this.#takeUpNow());
+  }
+
+  #takeUpNow(): void {
     const { context, terminals, serial } = this.#parts;
     const sessions = context.table.list({ archived: false });
     const failed = (terminal: string) => (error: unknown) =>
@@ -91,7 +96,12 @@ export class Ender {
       void serial
         .run(id, async () => {
           const record = context.table.get(id);
-          if (record.terminal === terminal) await this.#endTerminals({ ...record, shell: null });
+          if (record.terminal !== terminal) return;
+          // A look that was on its way may have taken it for one that works.
+          if (record.life !== 'sleeping') {
+            context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
+          }
+          await this.#endTerminals({ ...record, shell: null });
         })
         .catch(failed(terminal));
     }

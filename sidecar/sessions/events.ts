@@ -19,11 +19,10 @@ export class FleetEvents {
 
   add(event: Omit<FleetEvent, 'seq' | 'at'>): void {
     const at = this.#clock.now();
-    this.#store.run(
+    const seq = this.#store.insert(
       'INSERT INTO event (at, kind, session, state, entry, message) VALUES (:at, :kind, :session, :state, :entry, :message)',
       { at, ...event },
     );
-    const seq = this.#store.lastInsertId();
     if (seq % 1_000 === 0) this.#store.run('DELETE FROM event WHERE seq <= :limit', { limit: seq - KEPT });
     this.#store.afterCommit(() => {
       for (const listener of this.#listeners) listener({ seq, at, ...event });

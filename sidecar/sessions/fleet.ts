@@ -17,7 +17,7 @@ import { type Report, UNHEARD } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
-import { type FleetParts, Starter } from './starter.ts';
+import { type FleetParts, type StartEnd, Starter } from './starter.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** Demands that only their own side withdraws: the question of trust, and a prompt that is still to be given. */
@@ -139,14 +139,14 @@ export class Fleet {
 
   // ── Made and put away ──────────────────────────────────────────────────────
 
-  /** @throws FairleadError see `Starter.create`; nothing of the session is left then */
+  /** @throws FairleadError see `Starter.create` */
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    until: StartEnd,
     report: Report = UNHEARD,
   ): Promise<{ session: Session; attempts: Session[]; leftBehind: number; notes: string[] }> {
-    const { records, leftBehind, notes } = await this.#starter.create(request, environment, signal, report);
+    const { records, leftBehind, notes } = await this.#starter.create(request, environment, until, report);
     const [session, ...others] = records.map(({ id }) => this.show(id));
     if (session === undefined) throw new FairleadError('internal', 'A plan without a session.');
     return { session, attempts: [session, ...others], leftBehind, notes };
@@ -236,10 +236,16 @@ export class Fleet {
 
   /** Whether the agent works, asks, or has a prompt on its way: its worktree is not to be touched. */
   isInTurn(id: string): boolean {
-    const { table } = this.#parts.context;
-    const { life, agent_fact, reason, demand } = table.get(id);
-    if (life === 'sleeping' || life === 'archived') return false;
-    if (!this.#parts.observation.isKnown(id)) return true;
+    const { context, observation, terminals } = this.#parts;
+    const { table } = context;
+    const { life, agent_fact, reason, demand, terminal } = table.get(id);
+    if (life === 'archived') return false;
+    if (!observation.isKnown(id)) return true;
+    if (life === 'sleeping') {
+      // One that is being put to sleep works until it has ended.
+      const known = terminals.terminal(terminal);
+      return known.kind === 'known' && known.info.exited === undefined;
+    }
     // One that cannot start without the person has no agent yet.
     if (life === 'starting') return demand === null || !NOT_STARTING.includes(demand.kind);
     const inTurn = agent_fact === 'working' || (agent_fact === 'needs-you' && !isSame(reason, demand));

@@ -29,7 +29,7 @@ export class IdleSleep {
   readonly #isInTurn: (id: string) => boolean;
   readonly #quiet = new Map<string, Quiet>();
   readonly #attendedAt = new Map<string, number>();
-  /** Their work has landed: they sleep as soon as nobody is there. */
+  /** Their work has landed: they sleep as soon as nobody is there, unless they are given more to do. */
   readonly #whenAlone = new Set<string>();
   #cancel: (() => void) | undefined;
   #stopped = false;
@@ -61,30 +61,60 @@ export class IdleSleep {
 
   /** The agent's work has landed and it needs none: it sleeps, now or as soon as nobody is at its terminals. */
   async whenAlone(id: string): Promise<void> {
-    const mayRest = () => {
-      const { landing, life } = this.#parts.context.table.get(id);
-      return landing === 'landed' && life === 'active' && !this.#isComing(id) && !this.#isInTurn(id);
-    };
-    if (!mayRest()) return;
-    if ((await this.#ender.rest(id, mayRest, { shellToo: true })) === 'attended') this.#whenAlone.add(id);
-    else this.#whenAlone.delete(id);
+    await this.#restLanded(id);
+  }
+
+  /** Gives whether the agent sleeps, or somebody is with it. */
+  async #restLanded(id: string): Promise<boolean> {
+    if (!this.#isLanded(id)) {
+      this.#whenAlone.delete(id);
+      return false;
+    }
+    this.#whenAlone.add(id);
+    const mayRest = () =>
+      this.#isLanded(id) &&
+      !this.#isComing(id) &&
+      !this.#isInTurn(id) &&
+      !this.#parts.observation.hasBackground(id);
+    if (!mayRest()) return false;
+    const rested = await this.#ender.rest(id, mayRest, { shellToo: true });
+    if (rested === 'rests' || !this.#isLanded(id)) this.#whenAlone.delete(id);
+    return rested !== 'goes-on';
+  }
+
+  #isLanded(id: string): boolean {
+    const record = this.#parts.context.table.find(id);
+    return record?.landing === 'landed' && record.life === 'active';
   }
 
   /** Never rejects. */
   async look(): Promise<void> {
-    const { table, log } = this.#parts.context;
+    const { log } = this.#parts.context;
+    try {
+      const idle = this.#idle();
+      if (idle.length === 0) return;
+      await this.#parts.terminals.refresh();
+      for (const record of idle) {
+        // What is wrong with one keeps no other awake.
+        await this.#lookAt(record).catch((error: unknown) =>
+          log.warn('agent not put to sleep', { session: record.id, error: messageOf(error) }),
+        );
+      }
+    } catch (error) {
+      log.warn('not looked for agents that may sleep', { error: messageOf(error) });
+    }
+  }
+
+  /** Those that may rest; forgets what was known of others. */
+  #idle(): SessionRecord[] {
+    const { table } = this.#parts.context;
     const idle = table.list({ archived: false }).filter(({ id }) => this.#mayRest(id));
     const ids = new Set(idle.map(({ id }) => id));
     for (const map of [this.#quiet, this.#attendedAt]) {
       for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
     }
-    if (idle.length === 0) return;
-    try {
-      await this.#parts.terminals.refresh();
-      for (const record of idle) await this.#lookAt(record);
-    } catch (error) {
-      log.warn('not looked for agents that may sleep', { error: messageOf(error) });
-    }
+    for (const id of this.#whenAlone) if (!this.#isLanded(id)) this.#whenAlone.delete(id);
+    return idle;
   }
 
   async #lookAt({ id, repository }: SessionRecord): Promise<void> {
@@ -95,7 +125,7 @@ export class IdleSleep {
       this.attended(id);
       return;
     }
-    if (this.#whenAlone.has(id)) return this.whenAlone(id);
+    if (this.#whenAlone.has(id) && (await this.#restLanded(id))) return;
     const now = context.clock.monotonic();
     const state = `${record.changed_at} ${record.terminal} ${context.table.turnCount(id)}`;
     const quiet = this.#quiet.get(id);

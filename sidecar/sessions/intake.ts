@@ -7,13 +7,13 @@ import {
   findTranscript,
 } from '../agents/claude/transcript-path.ts';
 import type { Ledger, LedgerRead } from '../cost/ledger.ts';
-import type { TranscriptScanner } from '../cost/transcript-scanner.ts';
 import { isPrivateFolder, removePrivateFiles } from '../environments/private-folder.ts';
-import { messageOf } from '../protocol/errors.ts';
 import type { SessionContext } from './context.ts';
 import type { Delivery } from './delivery.ts';
+import { inTime } from './in-time.ts';
 import type { SessionRecord } from './record.ts';
 import { TranscriptTail } from './transcript-tail.ts';
+import { Trouble } from './trouble.ts';
 import { applyToTurns, closeOpenTurn, openMissedTurn, type TurnChange } from './turns.ts';
 
 /** How often an earlier conversation is looked for that left no transcript, in milliseconds: it hardly ever comes. */
@@ -22,15 +22,20 @@ const LOOK_FOR_EARLIER_MS = 60_000;
 /** Bytes of transcripts for whose cost a look waits. A longer history is read while looks go on. */
 const SHORT_BYTES = 4 * 1024 * 1024;
 
+/** So long a look waits for such a reading, in milliseconds. It may have to wait for its thread to be started again. */
+const COST_WAIT_MS = 1_000;
+
 /** What one session's agent has told so far, as far as it still matters. */
 export class Feed {
   readonly transcript: TranscriptTail;
+  readonly trouble: Trouble;
   /** Ids of prompts in the transcript whose turns are known. */
   readonly settled = new Set<string>();
   #events: Map<string, HookEvent> | undefined;
 
-  constructor(scanner: Pick<TranscriptScanner, 'news'>) {
-    this.transcript = new TranscriptTail(scanner);
+  constructor({ transcripts, clock, log }: SessionContext, session: string) {
+    this.trouble = new Trouble(log, session);
+    this.transcript = new TranscriptTail(transcripts, clock, this.trouble);
   }
 
   readonly #sizes = new WeakMap<HookEvent, number>();
@@ -77,10 +82,10 @@ export class Intake {
 
   /** Gives whether anything that people see has changed. */
   async take(record: SessionRecord, gitDir: string, feed: Feed): Promise<boolean> {
-    await this.#followTranscript(this.#transcripts(record), feed);
+    await this.#followTranscript(this.#transcripts(record, feed), feed);
     const told = this.#takeEvents(record, gitDir, feed);
     // Events may tell of another conversation.
-    if (told !== 'nothing') await this.#followTranscript(this.#transcripts(record), feed);
+    if (told !== 'nothing') await this.#followTranscript(this.#transcripts(record, feed), feed);
     const said = this.#takeSaid(record, feed);
     return told === 'turn' || said;
   }
@@ -111,8 +116,9 @@ export class Intake {
     const { table, log } = this.#context;
     const folder = eventsFolder(gitDir);
     if (!isPrivateFolder(gitDir, folder)) return 'nothing';
-    const found = readEventFiles(folder);
-    if (found.files.length === 0) return 'nothing';
+    const { trouble } = feed;
+    const found = trouble.within('events not read', undefined, () => readEventFiles(folder));
+    if (found === undefined || found.files.length === 0) return 'nothing';
     for (const { file, why } of found.refused) log.warn('event refused', { session: record.id, file, why });
     const known = this.events(record.id, feed);
     const change = table.transaction(() => {
@@ -134,7 +140,9 @@ export class Intake {
     this.#context.step?.('events-kept');
     // In the order of time: what is left when we die on the way are ends without their beginning, which are harmless.
     const inOrder = found.events.map(({ name }) => name.slice(name.indexOf('-') + 1));
-    removePrivateFiles(gitDir, folder, new Set([...inOrder, ...found.files]));
+    trouble.within('events not removed', undefined, () =>
+      removePrivateFiles(gitDir, folder, new Set([...inOrder, ...found.files])),
+    );
     if (change.closed) this.#tellEnd(record.id);
     feed.hasMore = found.more;
     return change.opened || change.closed ? 'turn' : 'events';
@@ -190,40 +198,50 @@ export class Intake {
     await feed.transcript.read();
   }
 
-  /** Gives whether the cost has changed; of a long history that is told later. */
-  async takeCost(record: SessionRecord): Promise<boolean> {
+  /** Gives whether the cost has changed; of a history that is long, or slow to be read, that is told later. Never rejects. */
+  async takeCost(record: SessionRecord, feed: Feed): Promise<boolean> {
     const { id } = record;
     if (this.#reading.has(id)) return false;
-    const own = this.#transcripts(record).filter((path) => path !== null);
-    const paths = own.flatMap((path) => [path, ...findSubagentTranscripts(path)]);
-    if (this.#ledger.unreadBytes(paths) <= SHORT_BYTES) return this.#readCost(id, paths);
-    this.#reading.add(id);
-    void this.#readCost(id, paths)
-      .then((changed) => {
-        if (changed) this.#costChanged(id);
-      })
-      .catch((error: unknown) =>
-        this.#context.log.error('cost not told', { session: id, error: messageOf(error) }),
-      )
-      .finally(() => this.#reading.delete(id));
+    const { trouble } = feed;
+    try {
+      const own = this.#transcripts(record, feed).filter((path) => path !== null);
+      const paths = own.flatMap((path) => [
+        path,
+        ...trouble.within(`subagents not found: ${path}`, [], () => findSubagentTranscripts(path)),
+      ]);
+      const waitMs = this.#ledger.unreadBytes(paths) <= SHORT_BYTES ? COST_WAIT_MS : 0;
+      this.#reading.add(id);
+      const reading = this.#readCost(paths, trouble).finally(() => this.#reading.delete(id));
+      if (waitMs > 0 && (await inTime(this.#context.clock, waitMs, reading))) return await reading;
+      void reading
+        .then((changed) => {
+          if (changed) this.#costChanged(id);
+        })
+        .catch((error: unknown) => trouble.tell('cost not told', error));
+    } catch (error) {
+      this.#reading.delete(id);
+      trouble.tell('cost not taken', error);
+    }
     return false;
   }
 
-  async #readCost(session: string, paths: readonly string[]): Promise<boolean> {
-    const { log, transcripts } = this.#context;
+  async #readCost(paths: readonly string[], trouble: Trouble): Promise<boolean> {
     let read: LedgerRead;
     try {
-      read = await this.#ledger.read(paths, transcripts);
+      read = await this.#ledger.read(paths, this.#context.transcripts);
+      trouble.isOver('cost not read');
     } catch (error) {
-      log.error('cost not read', { session, error: messageOf(error) });
+      trouble.tell('cost not read', error);
       return false;
     }
-    for (const error of read.unreadable) log.warn('transcript not read', { session, error: error.message });
+    const unreadable = new Set(read.unreadable.map(({ message }) => message));
+    if (unreadable.size === 0) trouble.isOver('costs missing');
+    else trouble.tell('costs missing', [...unreadable].sort().join(' '));
     return read.requests > 0;
   }
 
   /** Of each conversation in order, null where there is none yet. */
-  #transcripts(record: SessionRecord): (string | null)[] {
+  #transcripts(record: SessionRecord, { trouble }: Feed): (string | null)[] {
     const { table, clock } = this.#context;
     const conversations = table.agentSessions(record.id);
     if (conversations.every(({ transcript }) => transcript !== null)) {
@@ -235,7 +253,9 @@ export class Intake {
       if (transcript !== null || configDir === undefined) return transcript;
       const isEarlier = at < conversations.length - 1;
       if (isEarlier && now < (this.#lookAgainAt.get(id) ?? 0)) return null;
-      const found = findTranscript(configDir, id);
+      const found = trouble.within('transcript not looked for', undefined, () =>
+        findTranscript(configDir, id),
+      );
       if (found !== undefined) {
         table.setTranscript(record.id, id, found);
         this.#lookAgainAt.delete(id);

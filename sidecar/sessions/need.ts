@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../protocol/reason.ts';
 
 /** How much later another signal may tell what a need is about, in milliseconds. */
@@ -10,12 +11,21 @@ export interface Need {
 }
 
 /**
+ * Whether two needs are one, also of none: as JSON, whatever the order of their members. The store gives another order
+ * back than a reason was made in. Pure.
+ */
+export function isSame(one: Reason | null, other: Reason | null): boolean {
+  const [text, otherText] = [JSON.stringify(one), JSON.stringify(other)];
+  return text === otherText || isDeepStrictEqual(JSON.parse(text), JSON.parse(otherText));
+}
+
+/**
  * Whether `after` is what `before` was, told with more detail: the terminal says that something is asked a moment before
  * the hook says what. Pure.
  */
 export function isSameNeed(before: Need, after: Need): boolean {
   if (before.reason === null || after.reason === null) return false;
-  if (JSON.stringify(before.reason) === JSON.stringify(after.reason)) return true;
+  if (isSame(before.reason, after.reason)) return true;
   const { kind, call, tool } = before.reason;
   return (
     kind === after.reason.kind &&

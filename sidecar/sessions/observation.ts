@@ -14,13 +14,15 @@ import { display } from './display.ts';
 import { Feed, Intake } from './intake.ts';
 import { Keyboard } from './keyboard.ts';
 import { missingPlace } from './missing-place.ts';
-import { isSameNeed } from './need.ts';
+import { isSame, isSameNeed } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { Serial } from './serial.ts';
 import { factsOf } from './session-view.ts';
 import { shownReason } from './shown-input.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
+
+export { isSame };
 
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
@@ -136,7 +138,7 @@ export class Observation {
     return this.look(id);
   }
 
-  /** Whether what is stored of a session is how it is: not before the first look at one that was taken up. */
+  /** Whether what is stored of a session is how it is: not before a look at one that was taken up has succeeded. */
   isKnown(id: string): boolean {
     return this.#watched.get(id)?.isKnown ?? true;
   }
@@ -148,24 +150,22 @@ export class Observation {
 
   #add(id: string, isKnown: boolean): void {
     if (this.#watched.has(id)) return;
-    this.#watched.set(id, { folder: undefined, isDue: false, isKnown, feed: this.#newFeed() });
+    this.#watched.set(id, { folder: undefined, isDue: false, isKnown, feed: this.#newFeed(id) });
   }
 
-  /** Looks at once; resolves when what was found is stored. */
-  look(id: string): Promise<void> {
-    return this.#serial
-      .run(id, () => this.#lookOnce(id))
-      .catch((error: unknown) =>
-        this.#context.log.error('look failed', {
-          session: id,
-          error: messageOf(error),
-          stack: error instanceof Error ? error.stack : undefined,
-        }),
-      )
-      .then(() => {
-        const watched = this.#watched.get(id);
-        if (watched !== undefined) watched.isKnown = true;
+  /** Looks at once; resolves when what was found is stored. Never rejects: the next look tries again. */
+  async look(id: string): Promise<void> {
+    try {
+      const isSeen = await this.#serial.run(id, () => this.#lookOnce(id));
+      const watched = this.#watched.get(id);
+      if (isSeen && watched !== undefined) watched.isKnown = true;
+    } catch (error) {
+      this.#context.log.error('look failed', {
+        session: id,
+        error: messageOf(error),
+        stack: error instanceof Error ? error.stack : undefined,
       });
+    }
   }
 
   /**
@@ -204,8 +204,9 @@ export class Observation {
   async takeIn(id: string): Promise<void> {
     const record = this.#context.table.get(id);
     if (record.git_dir === null) return;
-    await this.#intake.take(record, record.git_dir, this.#watched.get(id)?.feed ?? this.#newFeed());
-    await this.#intake.takeCost(record);
+    const feed = this.#watched.get(id)?.feed ?? this.#newFeed(id);
+    await this.#intake.take(record, record.git_dir, feed);
+    await this.#intake.takeCost(record, feed);
   }
 
   /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
@@ -234,8 +235,8 @@ export class Observation {
     }
   }
 
-  #newFeed(): Feed {
-    return new Feed(this.#context.transcripts);
+  #newFeed(session: string): Feed {
+    return new Feed(this.#context, session);
   }
 
   #hint(id: string): void {
@@ -274,17 +275,20 @@ export class Observation {
       .catch((error: unknown) => log.error('ptyhost not reached', { error: messageOf(error) }));
   }
 
-  async #lookOnce(id: string): Promise<void> {
+  /** Gives whether it is known how the session is: not while no ptyhost has said whether its terminal is there. */
+  async #lookOnce(id: string): Promise<boolean> {
     const { table } = this.#context;
     const watched = this.#watched.get(id);
     if (watched !== undefined) watched.isDue = false;
     const before = table.find(id);
-    if (watched === undefined || before === undefined || before.life === 'archived') return;
-    if (before.git_dir === null) return;
+    if (watched === undefined || before === undefined || before.life === 'archived') return true;
+    if (before.git_dir === null) return true;
     this.#watchFolder(id, before.git_dir, watched);
     const taken = await this.#intake.take(before, before.git_dir, watched.feed);
     const ended = this.#endLateTurn(table.get(id));
     const record = table.get(id);
+    const { terminal } = record;
+    const isSeen = terminal === null || this.#terminals.terminal(terminal).kind !== 'unknown';
     const reading =
       record.terminal === null
         ? undefined
@@ -304,7 +308,7 @@ export class Observation {
     if (reading !== undefined) watched.background = reading.background;
     // After the signals, so that a need is told once with all that its events say of it; before what they mean, so that a
     // turn that has ended is shown with what it cost.
-    const paid = await this.#intake.takeCost(record);
+    const paid = await this.#intake.takeCost(record, watched.feed);
     const changed = reading !== undefined && this.#interpret(table.get(id), reading);
     if (changed || taken || ended || paid) this.#announce(id);
     if (changed && reading?.agent === 'finished') {
@@ -315,6 +319,7 @@ export class Observation {
     watched.feed.hasMore = false;
     this.#noteStranded(table.get(id));
     this.#notePlace(table.get(id));
+    return isSeen;
   }
 
   /** A turn that began as its agent was being ended: nothing else tells of its end. Gives whether there was one. */
@@ -416,11 +421,6 @@ export class Observation {
       this.#context.clock.after(lookAgainMs, () => this.#hint(record.id));
     }
   }
-}
-
-/** Whether two needs are one. Also of none. */
-export function isSame(one: Reason | null, other: Reason | null): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function inodeOf(path: string): bigint | undefined {

@@ -1,4 +1,5 @@
 import { openKnownRepository, type Repository } from '../git/repository.ts';
+import { isClean, readStatus } from '../git/status.ts';
 import { discardWorktree, registrationOf } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -33,6 +34,14 @@ export interface FleetParts {
 /** How soon a start is taken up again for which the ptyhost did not answer, in milliseconds. */
 const AGAIN_MS = 2_000;
 
+/** What ends the start of sessions before it is done. */
+export interface StartEnd {
+  /** Aborts when nobody waits for the answer any more. Ends only what is stored nowhere yet. */
+  signal: AbortSignal;
+  /** Aborts with `cancelled` when the person wants it no longer; with anything else when this sidecar ends. */
+  revoked: AbortSignal;
+}
+
 /** What `Starter.create` has made. */
 type Made = Pick<SessionPlan, 'records' | 'leftBehind' | 'notes'>;
 
@@ -48,20 +57,21 @@ export class Starter {
 
   /**
    * Makes branch and worktree and starts the agent, once for each attempt. Of an attempt that fails nothing is left;
-   * the others go on, and `notes` tells of it. When `signal` aborts nothing is left of any.
+   * the others go on, and `notes` tells of it. When the person cancels, nothing is left of those in which nobody has
+   * worked yet; when this sidecar ends, the next one goes on with all of them.
    * @throws FairleadError see `planSession`, `makeWorktree`, `launchAgent`: no attempt could be started
    */
   async create(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    until: StartEnd,
     report: Report,
   ): Promise<Made> {
     const { requestId } = request;
-    if (requestId === undefined) return this.#createNow(request, environment, signal, report);
+    if (requestId === undefined) return this.#createNow(request, environment, until, report);
     return this.#parts.serial.run(`request ${requestId}`, async () => {
-      const before = await this.#madeBefore(requestId, signal);
-      return before ?? this.#createNow(request, environment, signal, report);
+      const before = await this.#madeBefore(requestId, until.signal);
+      return before ?? this.#createNow(request, environment, until, report);
     });
   }
 
@@ -81,7 +91,7 @@ export class Starter {
   async #createNow(
     request: NewSessionRequest,
     environment: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    { signal, revoked }: StartEnd,
     report: Report,
   ): Promise<Made> {
     const { context, serial } = this.#parts;
@@ -90,14 +100,16 @@ export class Starter {
     const reports = reportsOf(report, plan.records.length, STEPS, AFTER_BASE);
     const made = await Promise.allSettled(
       plan.records.map((record, index) =>
-        this.#make(record, plan.repository, signal, reports[index] ?? report),
+        this.#make(record, plan.repository, revoked, reports[index] ?? report),
       ),
     );
-    if (signal.aborted) {
-      await Promise.all(
-        plan.records.map((record, at) => made[at]?.status === 'fulfilled' && this.#takeBack(record)),
-      );
-      throw signal.reason;
+    if (revoked.aborted) {
+      if (isCancelled(revoked)) {
+        await Promise.all(
+          plan.records.map((record, at) => made[at]?.status === 'fulfilled' && this.#takeBack(record)),
+        );
+      }
+      throw revoked.reason;
     }
     const failures: unknown[] = [];
     for (const [index, outcome] of made.entries()) {
@@ -112,7 +124,7 @@ export class Starter {
   async #make(
     record: SessionRecord,
     repository: Repository,
-    signal: AbortSignal,
+    revoked: AbortSignal,
     report: Report,
   ): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
@@ -120,16 +132,19 @@ export class Starter {
     // Nobody ends or archives what is half made.
     await serial.run(id, async () => {
       try {
-        signal.throwIfAborted();
-        if (starts && (await this.trust.holds(record))) return signal.throwIfAborted();
-        const placed = requirePlace(await makeWorktree(context, record, repository, { signal, report }));
-        signal.throwIfAborted();
+        revoked.throwIfAborted();
+        if (starts && (await this.trust.holds(record))) return revoked.throwIfAborted();
+        const placed = requirePlace(
+          await makeWorktree(context, record, repository, { signal: revoked, report }),
+        );
+        revoked.throwIfAborted();
         if (starts) {
           report('Starting the agent');
           await this.#launch(placed);
         } else this.#leaveAsleep(id);
       } catch (error) {
-        await this.#abandon(record);
+        // Of a sidecar that ends everything stays: the next one goes on with what is stored.
+        if (!revoked.aborted || isCancelled(revoked)) await this.#abandon(record);
         throw error;
       }
     });
@@ -267,7 +282,7 @@ export class Starter {
     context.log.warn('session not started', { session: id, error: messageOf(error) });
     const demand: Reason = { kind: 'start-failed', message: `It could not be started: ${messageOf(error)}` };
     // It starts no longer: nobody is to wait for that, and it is tried again when somebody says so.
-    context.table.update(id, { life: 'sleeping', demand });
+    context.table.update(id, { life: 'sleeping', demand, archived_at: null });
     observation.recompute(id);
     view.announce(id);
   }
@@ -280,15 +295,36 @@ export class Starter {
     keepUnsentPrompts(context.table, id, context.clock.now());
   }
 
-  /** Takes back a session that clients have seen already. */
+  /** Takes back a session that clients have seen already, unless somebody has worked in it. */
   async #takeBack(record: SessionRecord): Promise<void> {
     const { context, observation, view, serial } = this.#parts;
+    await observation.look(record.id);
     await serial.run(record.id, async () => {
+      if (await this.#hasWork(record.id)) return;
       observation.unwatch(record.id);
       context.table.update(record.id, { life: 'archived', archived_at: context.clock.now() });
       view.announce(record.id);
       await this.#abandon(record);
     });
+  }
+
+  /** Whether a session holds what nobody is to lose. Where that cannot be told it may. */
+  async #hasWork(id: string): Promise<boolean> {
+    const { context } = this.#parts;
+    const record = context.table.find(id);
+    if (record === undefined || record.life === 'archived' || record.landing !== 'none') return true;
+    if (context.table.turnCount(id) > 0) return true;
+    if (record.git_dir === null) return false;
+    try {
+      const git = (await this.repositoryOf(record)).git.in(record.worktree);
+      const status = await readStatus(git);
+      if (status.head !== record.base_commit) return true;
+      // Changes that were brought along are in the main checkout, too.
+      return !record.bring_changes && !isClean(status);
+    } catch (error) {
+      context.log.warn('session not taken back', { session: id, error: messageOf(error) });
+      return true;
+    }
   }
 
   /**
@@ -319,6 +355,11 @@ export class Starter {
     leavePlace(context, record.worktree);
     view.announce(id);
   }
+}
+
+/** The person wants it no longer: a sidecar that ends is another matter. */
+function isCancelled({ reason }: AbortSignal): boolean {
+  return reason instanceof FairleadError && reason.code === 'cancelled';
 }
 
 /** It is being made, and neither waits for the person nor has its agent's terminal. */

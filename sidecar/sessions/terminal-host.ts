@@ -19,6 +19,7 @@ export class TerminalHost {
   readonly #log: Log;
   readonly #listeners = new Set<(terminal: string) => void>();
   readonly #terminals = new Map<string, TerminalInfo>();
+  #onceReached: (() => void)[] = [];
   #client: Promise<PtyHostClient> | undefined;
   #hello: HostHello | undefined;
   #silent: FairleadError | undefined;
@@ -33,6 +34,12 @@ export class TerminalHost {
   listen(listener: (terminal: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Does `work` once a ptyhost has told what terminals it has; at once when one has. Before anything is made there. */
+  onceReached(work: () => void): void {
+    if (this.#hello === undefined) this.#onceReached.push(work);
+    else work();
   }
 
   /** The ptyhost that answers, undefined while none is connected. */
@@ -157,6 +164,7 @@ export class TerminalHost {
     this.#hello = client.host;
     this.#silent = undefined;
     this.#replace(terminals);
+    for (const work of this.#onceReached.splice(0)) work();
     return client;
   }
 

@@ -7,6 +7,8 @@ export interface OpenCall {
   agentId: string | null;
   tool: string;
   input: unknown;
+  /** See {@link inputKeyOf}. */
+  inputKey: string;
   /** Null when it is known only from the permission that it asks. */
   toolUseId: string | null;
   /** When it began or began to wait, milliseconds since the epoch. */
@@ -282,6 +284,7 @@ function callOf(event: HookEvent): OpenCall {
     agentId: event.agentId ?? null,
     tool: event.toolName ?? '',
     input: event.toolInput,
+    inputKey: inputKeyOf(event),
     toolUseId: event.toolUseId ?? null,
     at: event.at,
   };
@@ -303,7 +306,7 @@ function block(state: HookState, event: HookEvent): void {
 }
 
 function isSameCall(one: OpenCall, other: OpenCall): boolean {
-  return one.agentId === other.agentId && one.tool === other.tool && keyOf(one.input) === keyOf(other.input);
+  return one.agentId === other.agentId && one.tool === other.tool && one.inputKey === other.inputKey;
 }
 
 /** The end of one call of one agent. Not of others: agents of a session ask in parallel. */
@@ -331,20 +334,55 @@ function release(state: HookState, which: (call: { agentId: string | null }) => 
   state.calls = state.calls.filter((call) => !which(call));
 }
 
-/** An input may have megabytes, and is compared again and again. */
-const KEYS = new WeakMap<object, string>();
+/** Made once for each event: an input may have megabytes, and is compared again and again. */
+const KEYS = new WeakMap<HookEvent, string>();
 
-/** Short, and the same for inputs that are equal as JSON, whatever the order of their members. */
-export function keyOf(input: unknown): string {
-  const known = typeof input === 'object' && input !== null ? KEYS.get(input) : undefined;
-  if (known !== undefined) return known;
-  const json =
-    JSON.stringify(input, (_, value: unknown) =>
-      value !== null && typeof value === 'object' && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-        : value,
-    ) ?? 'undefined';
-  const key = createHash('sha256').update(json).digest('base64');
-  if (typeof input === 'object' && input !== null) KEYS.set(input, key);
+/** Short, and the same for tool inputs that are equal as JSON, whatever the order of their members. See {@link MAX_KEYED}. */
+export function inputKeyOf(event: HookEvent): string {
+  let key = KEYS.get(event);
+  if (key === undefined) {
+    key = createHash('sha256').update(describe(event.toolInput)).digest('base64');
+    KEYS.set(event, key);
+  }
   return key;
+}
+
+/** Characters of an input that decide which one it is. Those of one agent and tool that are equal so far are taken for one. */
+const MAX_KEYED = 128 * 1024;
+/** Of a string in it: so many from its start, and from its end. */
+const MAX_KEYED_END = 8 * 1024;
+/** Of an object with more members their number alone counts. */
+const MAX_MEMBERS = 1_000;
+const MAX_DEPTH = 100;
+
+function endsOf(text: string): string {
+  return text.length <= 2 * MAX_KEYED_END ? text : text.slice(0, MAX_KEYED_END) + text.slice(-MAX_KEYED_END);
+}
+
+/** The first {@link MAX_KEYED} characters of the input, members in the order of their names. */
+function describe(input: unknown): string {
+  let text = '';
+  const visit = (value: unknown, depth: number): void => {
+    if (text.length >= MAX_KEYED) return;
+    if (typeof value === 'string') text += `"${value.length}:${endsOf(value)}`;
+    else if (typeof value !== 'object' || value === null) text += `${String(value)},`;
+    else if (depth === MAX_DEPTH) text += '…';
+    else if (Array.isArray(value)) {
+      text += `[${value.length}:`;
+      for (const each of value) {
+        if (text.length >= MAX_KEYED) return;
+        visit(each, depth + 1);
+      }
+    } else {
+      const members = Object.entries(value);
+      text += `{${members.length}:`;
+      if (members.length > MAX_MEMBERS) return;
+      for (const [name, each] of members.sort(([one], [other]) => (one < other ? -1 : 1))) {
+        visit(name, depth);
+        visit(each, depth + 1);
+      }
+    }
+  };
+  visit(input, 0);
+  return text;
 }

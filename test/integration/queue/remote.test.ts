@@ -1,4 +1,5 @@
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { demoWith, TestQueue } from '../../support/queue.ts';
 import type { Files, TestRepository } from '../../support/repository.ts';
@@ -21,6 +22,46 @@ function foreignPush(demo: TestRepository, files: Files, message = 'Foreign'): s
 }
 
 describe('landing on a remote', () => {
+  it('is left at once while the remote does not answer, and the end of the sidecar waits for none', async () => {
+    const { demo, queue } = withRemote();
+    const first = queue.session('First', { files: { a: '1\n' } });
+    const second = queue.session('Second', { files: { b: '1\n' } });
+    const asked = join(demo.root, 'asked');
+    demo.git('remote', 'set-url', 'origin', 'ssh://nobody@localhost/nowhere');
+    demo.git('config', 'core.sshCommand', `touch '${asked}'; exec sleep 1000; :`);
+    await queue.land(first);
+    await expect.poll(() => existsSync(asked), { timeout: 20_000 }).toBe(true);
+    expect(await queue.cancel(first)).toMatchObject({ state: 'cancelled' });
+    rmSync(asked);
+    await queue.land(second);
+    await expect.poll(() => existsSync(asked), { timeout: 20_000 }).toBe(true);
+    await queue.parts.queue.stop();
+    expect(queue.entry(second)).toMatchObject({ state: 'queued' });
+  });
+
+  it('is not cancelled as long as it may have landed, though the remote does not answer', async () => {
+    const { demo, remote, queue } = withRemote();
+    const session = queue.session('Add', { files: { a: '1\n' } });
+    const url = demo.git('remote', 'get-url', 'origin').trim();
+    const asked = join(demo.root, 'asked');
+    queue.parts.step = (name) => {
+      if (name !== 'swapped') return;
+      queue.parts.step = () => {};
+      throw new Error('what it came to is not known');
+    };
+    await queue.land(session);
+    await queue.until(session, 'waiting');
+    demo.git('remote', 'set-url', 'origin', 'ssh://nobody@localhost/nowhere');
+    demo.git('config', 'core.sshCommand', `touch '${asked}'; exec sleep 1000; :`);
+    queue.clock.pass(60_000);
+    await expect.poll(() => existsSync(asked), { timeout: 20_000 }).toBe(true);
+    expect((await queue.cancel(session)).state).not.toBe('cancelled');
+    demo.git('remote', 'set-url', 'origin', url);
+    queue.parts.queue.remove(session.id).catch(() => {});
+    await queue.until(session, 'landed');
+    expect(remote.tip('main')).toBe(queue.entry(session).landed);
+  });
+
   it('pushes, reads back, and lets the local base follow with its folder', async () => {
     const { demo, remote, queue } = withRemote();
     const session = queue.session('Add', { files: { a: '1\n' } });

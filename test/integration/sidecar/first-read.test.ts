@@ -55,24 +55,34 @@ async function spent(): Promise<number> {
   return Math.round(cost.ownUsd / REQUEST_USD);
 }
 
-/** Milliseconds that each of `status` and `ls` took, one after the other, until `done` says so. */
+/**
+ * Milliseconds that each of `status` and `ls` took, one after the other, until `done` says so; in `stages` how many
+ * different costs they told.
+ */
 async function latencies(client: TestClient, done: (sessions: Session[], asked: number) => boolean) {
   const took: number[] = [];
+  const stages = new Set<number>();
   for (;;) {
     const before = performance.now();
     await client.request(Status, {});
     const sessions = await client.request(ListSessions, { archived: false });
     took.push(performance.now() - before);
+    stages.add(sessions[0]?.cost.ownUsd ?? 0);
     if (done(sessions, took.length)) break;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   took.sort((a, b) => a - b);
-  return { median: took[Math.floor(took.length / 2)] ?? 0, most: took.at(-1) ?? 0, count: took.length };
+  return {
+    median: took[Math.floor(took.length / 2)] ?? 0,
+    most: took.at(-1) ?? 0,
+    count: took.length,
+    stages: stages.size,
+  };
 }
 
 describe('the first reading of a long history', () => {
   it(
-    'leaves status and ls as quick as ever',
+    'lets status and ls be answered in the midst of it, again and again',
     async () => {
       await world.fairlead.json(['up']);
       using client = await TestClient.connect(world.fairlead.home);
@@ -87,10 +97,8 @@ describe('the first reading of a long history', () => {
           `${during.median.toFixed(1)} ms (median of ${during.count}), ${during.most.toFixed(1)} ms (most); ` +
           `idle ${idle.median.toFixed(1)} ms, ${idle.most.toFixed(1)} ms`,
       );
-      // Read in between two answers, one of them would take as long as all of it.
-      expect(during.most).toBeLessThan(took / 3);
-      expect(during.median).toBeLessThan(took / 20);
-      expect(during.count).toBeGreaterThan(10);
+      // Read in between two answers, nothing of it would be seen but its beginning and its end.
+      expect(during.stages).toBeGreaterThan(4);
     },
     TIMEOUT,
   );

@@ -89,6 +89,41 @@ describe('an agent that has nothing to do', { timeout: 60_000 }, () => {
     expect(home.session.life).toBe('active');
   });
 
+  it('sleeps though another cannot be put to sleep, and the list was not to be had once', async () => {
+    const other = (await client.request('create', shell(idle))).terminal.id;
+    home = new SessionHome({ terminal: other, agent_fact: 'idle' });
+    home.table.insert({ ...home.session, id: 'z', family: 'z', terminal: agent });
+    const terminals = new TerminalHost(() => ptyhost.client(), SILENT);
+    fleet = new Fleet({ ...home.context, clock }, terminals, Ledger.open(home.store, pricesWith()), {
+      queueEntry: () => null,
+      lastLanding: () => null,
+      changed: () => {},
+    });
+    await (await fleet.start()).known;
+    let failures = 0;
+    const turnCount = home.table.turnCount.bind(home.table);
+    home.table.turnCount = (id) => {
+      if (id === 'z') return turnCount(id);
+      failures += 1;
+      throw new Error('No count.');
+    };
+    const list = home.table.list.bind(home.table);
+    let isListed = false;
+    home.table.list = (filter) => {
+      if (isListed) return list(filter);
+      isListed = true;
+      throw new Error('No list.');
+    };
+    for (let half = 0; half < 180 && home.table.get('z').life !== 'sleeping'; half += 1) {
+      clock.pass(MINUTE / 2);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    expect(home.table.get('z').life).toBe('sleeping');
+    expect(isListed).toBe(true);
+    expect(failures).toBeGreaterThan(0);
+    expect(home.session.life).toBe('active');
+  });
+
   it('stays awake while somebody is at its terminal, and sleeps an hour after', async () => {
     await start();
     const person = await ptyhost.attach(client, agent);
@@ -109,8 +144,19 @@ describe('an agent that has nothing to do', { timeout: 60_000 }, () => {
     await expect.poll(() => home.session).toMatchObject({ life: 'sleeping', terminal: null });
   });
 
-  it('stays awake with background tasks', async () => {
-    await start();
+  it('that landed while somebody was at its terminal, and was given more to do, sleeps after an hour', async () => {
+    await start({ agent_fact: 'finished', landing: 'landed' });
+    const person = await ptyhost.attach(client, agent);
+    await fleet.rest('s');
+    home.table.update('s', { landing: 'none' });
+    person.detach();
+    const minutes = await untilAsleep(120);
+    expect(home.session.life).toBe('sleeping');
+    expect(minutes).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each(['none', 'landed'] as const)('stays awake with background tasks (landing: %s)', async (landing) => {
+    await start({ landing });
     home.table.keepHookEvent(
       's',
       '0000000000000000001-1',
@@ -130,6 +176,7 @@ describe('an agent that has nothing to do', { timeout: 60_000 }, () => {
       changed: () => {},
     });
     await (await fleet.start()).known;
+    if (landing === 'landed') await fleet.rest('s');
     await untilAsleep(90);
     expect(home.session.life).toBe('active');
   });

@@ -55,6 +55,30 @@ describe('a terminal that ends or is lost', () => {
       .toMatchObject({ kind: 'terminal-lost' });
   });
 
+  it("that was being ended, or is nobody's, is ended though the ptyhost answers late", {
+    timeout: 30_000,
+  }, async () => {
+    const { terminal } = await client.request('create', shell('exec sleep 1000'));
+    await client.request('create', shell('exec sleep 1000'));
+    home.table.update('s', { terminal: terminal.id, life: 'sleeping' });
+    const answer = Promise.withResolvers<void>();
+    const harness = ptyhosts[0] as PtyHostHarness;
+    fleet = new Fleet(
+      { ...home.context, clock: systemClock },
+      new TerminalHost(() => answer.promise.then(() => harness.client()), SILENT),
+      Ledger.open(home.store, pricesWith()),
+      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
+    );
+    await fleet.start();
+    expect(home.session.terminal).toBe(terminal.id);
+    answer.resolve();
+    await expect.poll(() => home.session.terminal, { timeout: 20_000 }).toBeNull();
+    await expect
+      .poll(async () => (await client.request('list', {})).terminals, { timeout: 20_000 })
+      .toEqual([]);
+    expect(home.session.life).toBe('sleeping');
+  });
+
   it('is told of when it was a shell, though no agent runs', async () => {
     const { terminal } = await client.request('create', shell('read line'));
     home.table.update('s', { shell: terminal.id, life: 'sleeping' });

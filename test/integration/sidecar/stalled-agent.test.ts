@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../../sidecar/platform/clock.ts';
 import type { SidecarStatus } from '../../../sidecar/protocol/protocol.ts';
+import { CONFIRM_WITHIN_MS } from '../../../sidecar/sessions/delivery.ts';
 import { prompt } from '../../support/model/story.ts';
 import { asked, turnsOf } from '../../support/session-faults.ts';
 import { World } from '../../support/world.ts';
@@ -17,7 +19,8 @@ describe('an agent that stalls', () => {
     // Longer than a prompt is waited for, shorter than it is doubted.
     process.kill(agent.pid, 'SIGSTOP');
     const short = world.json<{ confirmed: boolean }>('send', id, 'through a short stall');
-    await sleep(14_000);
+    const doubts = () => readFileSync(join(world.fairlead.home, 'logs', 'sidecar.log'), 'utf8');
+    await expect.poll(doubts, { timeout: CONFIRM_WITHIN_MS + 30_000 }).toContain('"prompt doubted"');
     process.kill(agent.pid, 'SIGCONT');
     expect(await short).toMatchObject({ confirmed: true });
     await world.finished(id);

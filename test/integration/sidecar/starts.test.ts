@@ -15,6 +15,14 @@ import { SessionHome } from '../../unit/sessions/session-home.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
+function newFleet(home: SessionHome, terminals: TerminalHost): Fleet {
+  return new Fleet(home.context, terminals, Ledger.open(home.store, pricesWith()), {
+    queueEntry: () => null,
+    lastLanding: () => null,
+    changed: () => {},
+  });
+}
+
 /** A repository and a fleet; its ptyhost cannot be started unless one is given. */
 class Person implements Disposable {
   readonly repository = TestRepository.with({ 'README.md': '# Demo\n' });
@@ -26,13 +34,13 @@ class Person implements Disposable {
   /** What happens at the points between two effects. */
   step: (name: SessionStep) => void = () => {};
 
-  constructor(connect?: () => Promise<PtyHostClient>) {
+  constructor(connect?: () => Promise<PtyHostClient>, { trusted = true } = {}) {
     const { repository, home } = this;
     home.table.remove('s');
     const { env } = prepareClaude({
       home: `${repository.root}/home`,
       modelUrl: 'http://127.0.0.1:9',
-      trusted: [repository.folder],
+      trusted: trusted ? [repository.folder] : [],
     });
     // An agent that does nothing.
     const programs = join(repository.root, 'programs');
@@ -44,28 +52,32 @@ class Person implements Disposable {
     );
     this.environment = { ...env, ...repository.environment, PATH: `${programs}:${env.PATH}` };
     home.context.step = (name) => this.step(name);
-    this.fleet = new Fleet(
-      home.context,
-      new TerminalHost(async () => {
-        this.before();
-        if (connect !== undefined) return connect();
-        throw new FairleadError('daemon.spawn-failed', 'No.');
-      }, SILENT),
-      Ledger.open(home.store, pricesWith()),
-      { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
-    );
+    const terminals = new TerminalHost(async () => {
+      this.before();
+      if (connect !== undefined) return connect();
+      throw new FairleadError('daemon.spawn-failed', 'No.');
+    }, SILENT);
+    this.fleet = newFleet(home, terminals);
   }
 
   new(
     request: { key?: string; start?: boolean; prompt?: string; attempts?: number } = {},
-    signal = new AbortController().signal,
+    revoked = new AbortController().signal,
+    signal = revoked,
   ) {
     const { folder } = this.repository;
     return this.fleet.create(
       { folder, start: true, attempts: 1, bringChanges: false, ...request },
       this.environment,
-      signal,
+      { signal, revoked },
     );
+  }
+
+  /** A fleet as a later sidecar has it. */
+  next(connect: () => Promise<PtyHostClient>): Fleet {
+    const { home } = this;
+    this.fleet.stop();
+    return newFleet(home, new TerminalHost(connect, SILENT));
   }
 
   get branches(): string {
@@ -176,6 +188,54 @@ describe('an agent that is started again', () => {
   });
 });
 
+describe('a prompt', () => {
+  it('answers neither the question of trust nor that a worktree is missing', async () => {
+    const ptyhost = new PtyHostHarness();
+    const person = new Person(() => ptyhost.client(), { trusted: false });
+    try {
+      const { session } = await person.new({ prompt: 'Work' });
+      expect(session).toMatchObject({ state: 'needs-you', reason: { kind: 'trust' } });
+      const never = new AbortController().signal;
+      const sent = await person.fleet.send(session.id, 'And this', never);
+      expect(sent).toMatchObject({ session: { reason: { kind: 'trust' } }, confirmed: false });
+      expect(session.need).not.toBeNull();
+      expect(sent.session.need).toBe(session.need);
+      expect(person.home.table.get(session.id).demand).toMatchObject({ kind: 'trust' });
+
+      const demand = { kind: 'worktree-missing', message: 'It is gone.' } as const;
+      person.home.table.update(session.id, { life: 'active', demand });
+      await person.fleet.send(session.id, 'And that', AbortSignal.abort()).catch(() => {});
+      expect(person.home.table.get(session.id).demand).toEqual(demand);
+    } finally {
+      person[Symbol.dispose]();
+      await ptyhost.end();
+    }
+  });
+});
+
+describe('an agent that is being ended', () => {
+  it('may still write in its worktree until it has ended', async () => {
+    const ptyhost = new PtyHostHarness();
+    const person = new Person(() => ptyhost.client());
+    try {
+      const { session } = await person.new({ start: true });
+      const seen: [string, string, boolean][] = [];
+      person.step = (name) => {
+        if (name === 'ending-stored' || name === 'agent-ended')
+          seen.push([name, person.home.table.get(session.id).life, person.fleet.isInTurn(session.id)]);
+      };
+      await person.fleet.stopSession(session.id);
+      expect(seen).toEqual([
+        ['ending-stored', 'sleeping', true],
+        ['agent-ended', 'sleeping', false],
+      ]);
+    } finally {
+      person[Symbol.dispose]();
+      await ptyhost.end();
+    }
+  });
+});
+
 describe('a key', () => {
   it('is given to one of two sessions that are made at once, and refused to the other', async () => {
     using person = new Person();
@@ -235,6 +295,51 @@ describe('a session whose making is cancelled', () => {
     },
   );
 
+  it('stays where somebody has worked in it', async () => {
+    const cancelling = new AbortController();
+    const { table } = person.home;
+    let started = 0;
+    let worked: string[] = [];
+    person.step = (name) => {
+      if (name !== 'terminal-made') return;
+      started += 1;
+      if (started < 4) return;
+      const [prompted, written, committed, untouched] = table.list({ archived: false });
+      if (!prompted || !written || !committed || !untouched) throw new Error('four attempts');
+      worked = [prompted.id, written.id, committed.id].sort();
+      table.openTurn({ session: prompted.id, agent_session: 'a', event: 'e', prompt: 'Work', started_at: 1 });
+      writeFileSync(join(written.worktree, 'found.txt'), 'it\n');
+      person.repository.at(committed.worktree).commit({ 'done.txt': 'it\n' }, 'Done');
+      cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
+    };
+    await expect(person.new({ prompt: 'Work', attempts: 4 }, cancelling.signal)).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    const left = table.list({ archived: true });
+    expect(left.map(({ id }) => id).sort()).toEqual(worked);
+    expect(left.every(({ life, worktree }) => life !== 'archived' && existsSync(worktree))).toBe(true);
+    const { terminals } = await (await ptyhost.client()).request('list', {});
+    expect(terminals.map(({ id }) => id).sort()).toEqual(left.map(({ terminal }) => terminal).sort());
+  });
+
+  it('is not archived when it cannot be taken back', async () => {
+    const cancelling = new AbortController();
+    person.step = (name) => {
+      if (name !== 'terminal-made') return;
+      writeFileSync(join(person.repository.folder, '.git/refs/heads/fairlead/work.lock'), '');
+      cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
+    };
+    await expect(person.new({ prompt: 'Work' }, cancelling.signal)).rejects.toMatchObject({
+      code: 'cancelled',
+    });
+    const [left] = person.home.table.list({ archived: true });
+    expect(left).toMatchObject({
+      life: 'sleeping',
+      archived_at: null,
+      demand: { kind: 'start-failed', message: expect.stringContaining('work.lock') },
+    });
+  });
+
   it('leaves nothing while the remote is asked, and does not wait for it', async () => {
     const { repository } = person;
     repository.git('remote', 'add', 'origin', 'ssh://nobody@localhost/nowhere');
@@ -250,4 +355,59 @@ describe('a session whose making is cancelled', () => {
     await expect(made).rejects.toMatchObject({ code: 'cancelled' });
     await nothingIsLeft();
   });
+});
+
+describe('sessions that nobody waits for while they are made', () => {
+  let ptyhost: PtyHostHarness;
+  let person: Person;
+  beforeEach(() => {
+    ptyhost = new PtyHostHarness();
+    person = new Person(() => ptyhost.client());
+  });
+  afterEach(async () => {
+    person[Symbol.dispose]();
+    await ptyhost.end();
+  });
+
+  const started = () =>
+    person.home.table.list({ archived: true }).map(({ terminal, life }) => [terminal !== null, life]);
+
+  it.each(['session-planned', 'worktree-made', 'terminal-made'] as const)(
+    'are made all the same, whenever the client is lost: at %s',
+    async (at) => {
+      const lost = new AbortController();
+      person.step = (name) => name === at && lost.abort(new FairleadError('cancelled', 'The client left.'));
+      const never = new AbortController().signal;
+      const made = await person.new({ prompt: 'Work', attempts: 2 }, never, lost.signal);
+      expect(made.attempts).toHaveLength(2);
+      expect(started()).toEqual([
+        [true, 'starting'],
+        [true, 'starting'],
+      ]);
+    },
+  );
+
+  it.each(['session-planned', 'worktree-made', 'launch-stored', 'terminal-made'] as const)(
+    'are kept for the next sidecar, whenever this one ends: at %s',
+    async (at) => {
+      const ending = new AbortController();
+      person.step = (name) => name === at && ending.abort(new FairleadError('daemon.lost', 'Ending.'));
+      await expect(person.new({ prompt: 'Work', attempts: 2 }, ending.signal)).rejects.toMatchObject({
+        code: 'daemon.lost',
+      });
+      person.step = () => {};
+      const fleet = person.next(() => ptyhost.client());
+      try {
+        await fleet.start();
+        await expect.poll(started, { timeout: 10_000 }).toEqual([
+          [true, 'starting'],
+          [true, 'starting'],
+        ]);
+        // One piece of work at a time: each start has come to its end before.
+        for (const { id } of fleet.list({ archived: true })) await fleet.stopSession(id);
+      } finally {
+        fleet.stop();
+      }
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { pricesWith } from '../../../sidecar/cost/prices.ts';
 import { type Family, family } from './family.ts';
 import { LedgerHome } from './ledger-home.ts';
@@ -149,7 +149,7 @@ describe('the kept sum of a session', () => {
     }
   });
 
-  it('is read many times as fast as it is added up', () => {
+  it('is read for all sessions at once, and no request with them', () => {
     const home = new LedgerHome();
     try {
       const sessions = Array.from({ length: 100 }, (_, n) => `s${n}`);
@@ -174,11 +174,62 @@ describe('the kept sum of a session', () => {
           for (const session of sessions) home.ledger.summary({ by: 'session', session });
         }),
       }));
+      const all = vi.spyOn(home.store, 'all');
+      const get = vi.spyOn(home.store, 'get');
+      home.ledger.sessionCosts(sessions);
+      const statements = [...all.mock.calls, ...get.mock.calls].map(([sql]) => sql);
+      expect(statements).toHaveLength(1);
+      expect(statements[0]).not.toContain('request');
       const median = (of: 'kept' | 'added') => rounds.map((round) => round[of]).sort((a, b) => a - b)[3] ?? 0;
       console.log(
         `costs of 100 sessions with 300 requests: ${median('kept').toFixed(2)} ms, added up ${median('added').toFixed(0)} ms`,
       );
-      expect(median('kept')).toBeLessThan(median('added') / 10);
+    } finally {
+      home.remove();
+    }
+  });
+
+  it.each(['PRAGMA query_only = ON', 'PRAGMA max_page_count = 1'])(
+    'is answered though nothing can be written (%s), and kept once that is over',
+    async (unwritable) => {
+      const home = new LedgerHome();
+      try {
+        for (const id of ['a', 'b', 'c']) home.addSession(`s-${id}`, [[id, 0]]);
+        appendFileSync(home.path('a.jsonl'), answer({ message: 'm', session: 'a', output: 1 }));
+        await home.read([home.path('a.jsonl')]);
+        // The page of the sums is full, so that one more needs another.
+        home.store.run('DROP TABLE session_cost');
+        home.store.run(
+          `CREATE TABLE session_cost (session TEXT PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+             own INTEGER NOT NULL, "all" INTEGER NOT NULL, unpriced INTEGER NOT NULL, filler BLOB DEFAULT (zeroblob(5000)))`,
+        );
+        home.store.get(unwritable);
+        await expect(home.ledger.catchUp(async () => {})).rejects.toMatchObject({
+          code: expect.stringMatching(/^(home.read-only|disk.full)$/),
+        });
+        expect(home.ledger.sessionCost('s-a').ownUsd).toBe(0.00002);
+        expect(home.ledger.sessionCosts(['s-a', 's-b']).get('s-a')?.ownUsd).toBe(0.00002);
+        home.store.get('PRAGMA query_only = OFF');
+        home.store.get('PRAGMA max_page_count = 100000');
+        expect(home.store.all('SELECT 1 FROM session_cost')).toEqual([]);
+        home.ledger.sessionCost('s-a');
+        expect(home.store.all('SELECT own FROM session_cost')).toEqual([{ own: 20_000 }]);
+      } finally {
+        home.remove();
+      }
+    },
+  );
+
+  it('that is asked for in a transaction is answered, and nothing of it is kept', () => {
+    const home = new LedgerHome();
+    try {
+      home.addSession('s', [['a', 0]]);
+      expect(home.store.transaction(() => home.ledger.sessionCost('s'))).toEqual({
+        ownUsd: 0,
+        usd: 0,
+        unpriced: 0,
+      });
+      expect(home.store.all('SELECT 1 FROM session_cost')).toEqual([]);
     } finally {
       home.remove();
     }

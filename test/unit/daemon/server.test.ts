@@ -154,7 +154,7 @@ describe('the socket of the sidecar', () => {
       new Map([
         [
           'forever',
-          (_params, _client, signal) =>
+          (_params, _client, { signal }) =>
             new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
         ],
       ]),

@@ -52,6 +52,13 @@ describe('the store', () => {
     again.close();
   });
 
+  it('gives the key of a row that it inserts, however its values are named', () => {
+    const store = Store.open(file, ['CREATE TABLE k (id INTEGER PRIMARY KEY, x TEXT) STRICT']);
+    expect(store.insert('INSERT INTO k (x) VALUES (?)', ['one'])).toBe(1);
+    expect(store.insert('INSERT INTO k (x) VALUES (:x)', { x: 'two' })).toBe(2);
+    store.close();
+  });
+
   it('gives all of a transaction or nothing, and goes on after one that failed', () => {
     const store = Store.open(file, [FIRST]);
     const failing = () =>
@@ -64,6 +71,28 @@ describe('the store', () => {
     expect(store.all('SELECT * FROM a')).toEqual([]);
     expect(store.transaction(() => store.run('INSERT INTO a VALUES (3)'))).toBe(1);
     expect(store.get('SELECT x FROM a')).toEqual({ x: 3 });
+    store.close();
+  });
+
+  it('keeps a transaction though a listener throws, tells the others and logs it', () => {
+    const logged: unknown[] = [];
+    const store = Store.open(file, [FIRST], { error: (event, fields) => logged.push([event, fields]) });
+    const told: string[] = [];
+    const failing = () => {
+      throw new Error('not heard');
+    };
+    const count = store.transaction(() => {
+      store.afterCommit(() => told.push('one'));
+      store.afterCommit(failing);
+      store.afterCommit(() => told.push('two'));
+      return store.run('INSERT INTO a VALUES (1)');
+    });
+    expect(count).toBe(1);
+    expect(told).toEqual(['one', 'two']);
+    store.afterCommit(failing);
+    expect(logged).toEqual(Array(2).fill(['change not told', { error: 'not heard' }]));
+    store.transaction(() => {});
+    expect(told).toEqual(['one', 'two']);
     store.close();
   });
 

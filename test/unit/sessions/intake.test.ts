@@ -18,7 +18,7 @@ describe('transcripts', () => {
     const intake = new Intake(home.context, ledger, new Delivery(home.context, keyboard), () => {});
     home.table.appendAgentSession('s', 'earlier', 0);
     home.table.appendAgentSession('s', 'at-hand', 0);
-    const feed = new Feed(home.context.transcripts);
+    const feed = new Feed(home.context, 's');
     const found = async () => {
       await intake.take(home.session, join(home.folder, 'git'), feed);
       return home.table
@@ -59,12 +59,12 @@ describe('event files', () => {
   });
   afterEach(() => home[Symbol.dispose]());
   const events = () => join(gitDir, 'fairlead', 'events');
-  const take = () => intake.take(home.session, gitDir, new Feed(home.context.transcripts));
+  const take = () => intake.take(home.session, gitDir, new Feed(home.context, 's'));
   const put = (name: string, event: object) =>
     writeFileSync(join(events(), name), JSON.stringify({ session_id: CONVERSATION, ...event }));
 
   it('of a flood are taken in by and by, and no more is kept than is of use', async () => {
-    const feed = new Feed(home.context.transcripts);
+    const feed = new Feed(home.context, 's');
     for (let n = 0; n < 700; n += 1) {
       put(`${n}`, { hook_event_name: 'PreToolUse', prompt_id: 'p', tool_use_id: `t${n}`, tool_input: { n } });
     }
@@ -107,7 +107,7 @@ describe('event files', () => {
     for (const folder of ['events', 'fairlead/events'])
       writeFileSync(join(precious, folder, 'letter'), 'dear');
     symlinkSync(precious, link);
-    await intake.take(home.session, join(home.folder, 'other'), new Feed(home.context.transcripts));
+    await intake.take(home.session, join(home.folder, 'other'), new Feed(home.context, 's'));
     expect(readdirSync(precious, { recursive: true }).sort()).toEqual(
       ['events', 'events/letter', 'fairlead', 'fairlead/events', 'fairlead/events/letter'].concat([
         'inner',

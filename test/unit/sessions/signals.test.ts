@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { SharedRegistry } from '../../../sidecar/agents/claude/registry.ts';
 import type { TerminalInfo } from '../../../sidecar/protocol/ptywire.ts';
+import { Feed } from '../../../sidecar/sessions/intake.ts';
 import type { SessionRecord } from '../../../sidecar/sessions/record.ts';
 import { readSignals, type SignalSources } from '../../../sidecar/sessions/signals.ts';
 import type { KnownTerminal } from '../../../sidecar/sessions/terminal-host.ts';
-import { TranscriptTail } from '../../../sidecar/sessions/transcript-tail.ts';
 import { SessionHome } from './session-home.ts';
 
 const INFO: TerminalInfo = {
@@ -38,7 +38,7 @@ async function read({ session, terminal, rebooted = false, screen = [] }: Situat
   return await readSignals(home.context, home.session, {
     terminals,
     events: [],
-    transcript: new TranscriptTail(home.context.transcripts),
+    transcript: new Feed(home.context, 's').transcript,
     registry: new SharedRegistry(home.clock),
     rebooted,
   });

@@ -2,8 +2,13 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { TranscriptScanner } from '../../../sidecar/cost/transcript-scanner.ts';
+import { type Log, silentLog } from '../../../sidecar/platform/log.ts';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 import { TranscriptTail } from '../../../sidecar/sessions/transcript-tail.ts';
+import { Trouble } from '../../../sidecar/sessions/trouble.ts';
 import { SCANNER } from '../../support/scanner.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 let folder: string;
 let lines = 0;
@@ -27,8 +32,11 @@ function write(name: string, ...all: string[]): string {
   return path;
 }
 
+const tailOf = (scanner: Pick<TranscriptScanner, 'news'>, log: Log = silentLog, clock = new TestClock()) =>
+  new TranscriptTail(scanner, clock, new Trouble(log, 's'));
+
 async function promptsOf(...all: string[]): Promise<string[]> {
-  const tail = new TranscriptTail(SCANNER);
+  const tail = tailOf(SCANNER);
   tail.follow(write('one.jsonl', ...all));
   await tail.read();
   return tail.prompts.map(({ text }) => text);
@@ -66,7 +74,7 @@ describe('the prompts in a transcript', () => {
   });
 
   it('come as they are written, and only of the transcript that is followed', async () => {
-    const tail = new TranscriptTail(SCANNER);
+    const tail = tailOf(SCANNER);
     const path = write('one.jsonl', said('one'));
     tail.follow(path);
     await tail.read();
@@ -90,5 +98,62 @@ describe('the prompts in a transcript', () => {
     const prompts = await promptsOf(...all);
     expect(prompts.length).toBeLessThan(50);
     expect(prompts.at(-1)).toBe('prompt 99');
+  });
+});
+
+describe('a transcript that cannot be read', () => {
+  const kinds = ['transcript.interrupted', 'transcript.unreadable'] as const;
+  it.each(kinds)('(%s) tells what it told last, and the log once', async (code) => {
+    const warned: string[] = [];
+    const log: Log = { ...silentLog, warn: (event) => warned.push(event) };
+    let fails = false;
+    const scanner: Pick<TranscriptScanner, 'news'> = {
+      news: (path, from) =>
+        fails ? Promise.reject(new FairleadError(code, 'No.')) : SCANNER.news(path, from),
+    };
+    const tail = tailOf(scanner, log);
+    const path = write('one.jsonl', said('one'));
+    tail.follow(path);
+    const hints = await tail.read();
+    expect(hints?.promptAt).not.toBeNull();
+    fails = true;
+    appendFileSync(path, said('two'));
+    expect(await tail.read()).toEqual(hints);
+    expect(await tail.read()).toEqual(hints);
+    expect(tail.prompts.map(({ text }) => text)).toEqual(['one']);
+    expect(warned).toEqual(['transcript not read']);
+    fails = false;
+    await tail.read();
+    expect(tail.prompts.map(({ text }) => text)).toEqual(['one', 'two']);
+    fails = true;
+    await tail.read();
+    expect(warned).toHaveLength(2);
+  });
+
+  it('in time is waited for once, and tells more when it is read in the end', async () => {
+    const clock = new TestClock();
+    let goOn: (() => void) | undefined;
+    let asked = 0;
+    const scanner: Pick<TranscriptScanner, 'news'> = {
+      news: async (path, from) => {
+        asked += 1;
+        if (asked === 2) await new Promise<void>((resolve) => (goOn = resolve));
+        return SCANNER.news(path, from);
+      },
+    };
+    const tail = tailOf(scanner, silentLog, clock);
+    const path = write('one.jsonl', said('one'));
+    tail.follow(path);
+    const hints = await tail.read();
+    appendFileSync(path, said('two'));
+    const late = tail.read();
+    await Promise.resolve();
+    clock.pass(10_000);
+    expect(await late).toEqual(hints);
+    expect(await tail.read()).toEqual(hints);
+    expect(asked).toBe(2);
+    goOn?.();
+    await expect.poll(() => tail.prompts.map(({ text }) => text)).toEqual(['one', 'two']);
+    expect((await tail.read())?.promptAt).not.toEqual(hints?.promptAt);
   });
 });

@@ -1,9 +1,22 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { forgettable } from '../../../../sidecar/agents/claude/hook-compaction.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { forgettable, MAX_FOLDS } from '../../../../sidecar/agents/claude/hook-compaction.ts';
 import type { HookEvent } from '../../../../sidecar/agents/claude/hook-event.ts';
 import { foldHookEvents } from '../../../../sidecar/agents/claude/hook-state.ts';
 import { hookEvent } from './timeline.ts';
+
+// The real ones, and how often they are asked.
+vi.mock('../../../../sidecar/agents/claude/hook-state.ts', async (original) => {
+  const real = await original<typeof import('../../../../sidecar/agents/claude/hook-state.ts')>();
+  return { ...real, foldHookEvents: vi.fn(real.foldHookEvents) };
+});
+vi.mock('node:crypto', async (original) => {
+  const real = await original<typeof import('node:crypto')>();
+  return { ...real, createHash: vi.fn(real.createHash) };
+});
+beforeEach(() => vi.clearAllMocks());
 
 /** What an agent may do next. `agent` 0 is the session's own, others are subagents. */
 const Deed = fc.oneof(
@@ -102,6 +115,31 @@ function eventsOf(deeds: readonly Deed[]): HookEvent[] {
   return events;
 }
 
+/** What can go when each call, and each other event, is tried by itself, oldest first. */
+function tryEach(events: readonly HookEvent[]): string[] {
+  const meaning = foldHookEvents(events);
+  const groups = new Map<string, HookEvent[]>();
+  const about = ({ agentId, toolName, toolInput }: HookEvent) =>
+    JSON.stringify([agentId, toolName, toolInput]);
+  for (const event of events) {
+    const asking = [...groups].find(
+      ([, [begin, ...more]]) =>
+        event.event === 'PermissionRequest' &&
+        begin?.event === 'PreToolUse' &&
+        more.length === 0 &&
+        about(begin) === about(event),
+    );
+    const key = event.toolUseId ?? asking?.[0] ?? event.name;
+    groups.set(key, [...(groups.get(key) ?? []), event]);
+  }
+  let kept = events;
+  for (const group of groups.values()) {
+    const rest = kept.filter((event) => !group.includes(event));
+    if (isDeepStrictEqual(foldHookEvents(rest), meaning)) kept = rest;
+  }
+  return events.filter((event) => !kept.includes(event)).map(({ name }) => name);
+}
+
 /** Folds event after event, forgetting after each what can be; gives what stays. */
 function keepOf(events: readonly HookEvent[]): HookEvent[] {
   let kept: HookEvent[] = [];
@@ -139,6 +177,82 @@ describe('forgetting events', () => {
         },
       ),
       { numRuns: 300 },
+    );
+  });
+
+  it('leaves nothing that could go by itself, whatever the agent did', () => {
+    fc.assert(
+      fc.property(fc.array(Deed, { maxLength: 40 }), (deeds) => {
+        const events = eventsOf(deeds);
+        let kept = events;
+        for (let forgotten: string[] | undefined; forgotten?.length !== 0; ) {
+          forgotten = forgettable(kept);
+          kept = kept.filter(({ name }) => forgotten?.includes(name) !== true);
+        }
+        expect(tryEach(kept)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['a string', (n: number) => `${n} ${'x'.repeat(100_000)}`],
+    ['an object', (n: number) => ({ n, content: 'x'.repeat(100_000) })],
+  ])('of a flood of calls with large inputs takes few folds, and each input once: %s', (_what, input) => {
+    const calls = Array.from({ length: 250 }, (_, n) =>
+      hookEvent(n, n % 2 === 0 ? 'PreToolUse' : 'PermissionRequest', {
+        ...(n % 2 === 0 ? { toolUseId: `t${n}` } : {}),
+        promptId: 'p',
+        toolName: 'Bash',
+        toolInput: input(n >> 1),
+      }),
+    );
+    const told = Array.from({ length: 200 }, (_, n) => hookEvent(300 + n, 'Notification'));
+    const ends = Array.from({ length: 10 }, (_, n) =>
+      hookEvent(600 + n, 'PostToolUse', { toolUseId: `t${2 * n}`, toolName: 'Bash', promptId: 'p' }),
+    );
+    const events = [...calls, ...told, ...ends];
+    const forgotten = forgettable(events);
+    expect(foldHookEvents).toHaveBeenCalledTimes(2);
+    expect(createHash).toHaveBeenCalledTimes(250);
+    expect(told.filter(({ name }) => !forgotten.includes(name))).toEqual([]);
+    const kept = events.filter(({ name }) => !forgotten.includes(name));
+    expect(foldHookEvents(kept)).toEqual(foldHookEvents(events));
+    // With each later event they are all looked at again.
+    for (let n = 0; n < 5; n += 1) forgettable([...kept, hookEvent(700 + n, 'Notification')]);
+    expect(createHash).toHaveBeenCalledTimes(250);
+  });
+
+  it('takes a bounded number of folds, whatever was written in the place of an agent', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            event: fc.constantFrom(
+              'SessionStart',
+              'SessionEnd',
+              'UserPromptSubmit',
+              'PreToolUse',
+              'Stop',
+              'X',
+            ),
+            agentSessionId: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
+            promptId: fc.option(fc.constantFrom('p', 'q', 'r', 's', 't'), { nil: undefined }),
+          }),
+          { minLength: 200, maxLength: 400, size: 'max' },
+        ),
+        (told) => {
+          vi.clearAllMocks();
+          const events = told.map(({ event, agentSessionId, promptId }, n) =>
+            hookEvent(n, event, { agentSessionId, ...(promptId === undefined ? {} : { promptId }) }),
+          );
+          const forgotten = forgettable(events);
+          expect(vi.mocked(foldHookEvents).mock.calls.length).toBeLessThanOrEqual(1 + MAX_FOLDS);
+          const kept = events.filter(({ name }) => !forgotten.includes(name));
+          expect(foldHookEvents(kept)).toEqual(foldHookEvents(events));
+        },
+      ),
+      { numRuns: 30 },
     );
   });
 
