@@ -71,12 +71,10 @@ export class IdleSleep {
       return false;
     }
     this.#whenAlone.add(id);
-    const mayRest = () =>
-      this.#isLanded(id) &&
-      !this.#isComing(id) &&
-      !this.#isInTurn(id) &&
-      !this.#parts.observation.hasBackground(id);
-    if (!mayRest()) return false;
+    const isAtRest = () => this.#isLanded(id) && !this.#isComing(id) && !this.#isInTurn(id);
+    if (!isAtRest()) return false;
+    // Whether it has background tasks may be known only after the look that comes first there.
+    const mayRest = () => isAtRest() && !this.#parts.observation.hasBackground(id);
     const rested = await this.#ender.rest(id, mayRest, { shellToo: true });
     if (rested === 'rests' || !this.#isLanded(id)) this.#whenAlone.delete(id);
     return rested !== 'goes-on';

@@ -120,6 +120,7 @@ describe('an agent whose work has landed', () => {
       Ledger.open(home.store, pricesWith()),
       { queueEntry: () => null, lastLanding: () => null, changed: () => {} },
     );
+    await (await fleet.start()).known;
   });
   afterEach(async () => {
     fleet.stop();
@@ -133,8 +134,9 @@ describe('an agent whose work has landed', () => {
   });
 
   it('goes on with a turn that has just begun', async () => {
+    expect(fleet.isInTurn('s')).toBe(false);
     const resting = fleet.rest('s');
-    home.table.update('s', { agent_fact: 'working' });
+    home.addPrompt('p', 'Go on.', { state: 'sent', sent_at: home.clock.now() });
     await resting;
     expect(home.session).toMatchObject({ life: 'active', terminal: agent });
   });
