@@ -118,7 +118,7 @@ export class Sidecar {
     this.#platform = platform;
     this.#onEnd = onEnd;
     this.#startedAt = clock.now();
-    this.#store = Store.open(paths.database, MIGRATIONS);
+    this.#store = Store.open(paths.database, MIGRATIONS, log);
     this.#events = new FleetEvents(this.#store, clock);
     const table = new SessionTable(this.#store);
     const entries = new EntryTable(this.#store);

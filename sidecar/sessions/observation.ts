@@ -22,8 +22,6 @@ import { shownReason } from './shown-input.ts';
 import { readSignals, type SignalReading } from './signals.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
-export { isSame };
-
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
 
