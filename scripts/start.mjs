@@ -15,8 +15,15 @@ try {
   process.exit(2);
 }
 
+const chosen = process.argv.slice(2);
+if (!once && !process.stdout.isTTY) {
+  // Nobody would see the address of the window, or end it.
+  console.log('Without a terminal it plays as with --once.');
+  once = true;
+  chosen.push('--once');
+}
 install();
 run('node', [once ? 'scripts/build.mjs' : 'scripts/package.mjs']);
-run('node', ['scripts/demo/main.ts', ...process.argv.slice(2)], {
+run('node', ['scripts/demo/main.ts', ...chosen], {
   FAIRLEAD_DEMO_NODE: process.versions.node,
 });
