@@ -307,7 +307,7 @@ describe('the agent of a new session', { timeout: TIMEOUT }, () => {
     expect(await world.error('resume', session.id)).toMatchObject({
       code: 'worktree.broken',
       message: expect.stringMatching(why),
-      hint: expect.stringContaining('git worktree repair'),
+      hint: expect.stringContaining('worktree repair'),
       exit: 1,
     });
     expect(await agentOf(world, session)).toBe(0);
