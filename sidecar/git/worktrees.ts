@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve as resolvePath } from 'node:path';
+import { sleep } from '../platform/clock.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { quoteWord } from '../platform/shell.ts';
 import { FairleadError } from '../protocol/errors.ts';
@@ -120,12 +121,22 @@ export async function discardWorktree(
   made: { folder: string; branch: string; commit: string },
 ): Promise<void> {
   await discardFolder(repository, made.folder);
-  await updateRef(
-    repository.git,
-    { ref: `refs/heads/${made.branch}`, to: undefined, from: made.commit },
-    'discarded',
-  );
+  const change = { ref: `refs/heads/${made.branch}`, to: undefined, from: made.commit };
+  for (let again = 0; ; again += 1) {
+    try {
+      await updateRef(repository.git, change, 'discarded');
+      return;
+    } catch (error) {
+      // Another git that writes beside it holds a lock for a moment: a branch that stays is nobody's.
+      if (again === LOCK_TRIES) throw error;
+      await sleep(LOCK_MS);
+    }
+  }
 }
+
+/** How often, and how long after each other in milliseconds, a ref that cannot be locked is tried again. */
+const LOCK_TRIES = 20;
+const LOCK_MS = 50;
 
 /** Removes a worktree of ours with everything in it, and its registration, however far its making came. Idempotent. */
 export async function discardFolder(

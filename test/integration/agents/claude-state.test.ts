@@ -251,7 +251,10 @@ describe('other dialogs', () => {
   test('a question takes free text', async () => {
     model.when(prompt('paint it')).callsTool('AskUserQuestion', question).thenSays('Green it is.');
     const terminal = start(['--', 'paint it']);
-    const { reason } = await terminal.untilState(({ agent }) => agent === 'needs-you');
+    // The terminal may tell that something is asked before the hook tells what.
+    const { reason } = await terminal.untilState(
+      ({ agent, reason }) => agent === 'needs-you' && reason?.input !== undefined,
+    );
     await answer(terminal, { kind: 'text', text: 'a deep green' }, reason?.input);
     await terminal.untilState(({ agent }) => agent === 'finished');
     expect(model.requests.at(-1)?.conversation?.toolResults[0]?.text).toContain('a deep green');

@@ -154,6 +154,18 @@ describe('adding a worktree', () => {
     }
   });
 
+  it('is taken back with its branch though another git holds the lock of that for a moment', async () => {
+    using demo = TestRepository.with();
+    const repository = await demo.open();
+    const { folder, branch, commit } = await addWorktree(repository, request(demo));
+    const lock = join(repository.commonDir, `refs/heads/${branch}.lock`);
+    writeFileSync(lock, '');
+    const discarding = discardWorktree(repository, { folder, branch, commit });
+    setTimeout(() => rmSync(lock), 400);
+    await discarding;
+    expect(demo.git('branch', '--list', branch)).toBe('');
+  });
+
   it('keeps the branch when it has moved since it was made', async () => {
     using demo = TestRepository.with();
     const repository = await demo.open();
