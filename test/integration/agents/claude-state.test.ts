@@ -65,6 +65,11 @@ function start(words: readonly string[], { claude, mode, ...options }: Start = {
   return terminal;
 }
 
+/** What a tool of the agent asks, once it is known: the terminal may tell that something is asked before a hook tells what. */
+function untilAsked(terminal: ClaudeTerminal) {
+  return terminal.untilState(({ agent, reason }) => agent === 'needs-you' && reason?.input !== undefined);
+}
+
 /** Answers the dialog as soon as it is drawn. */
 async function answer(terminal: ClaudeTerminal, given: Answer, input?: unknown): Promise<void> {
   await terminal.until(() => dialogOptions(terminal.screen()).length > 0, 'a dialog');
@@ -226,7 +231,7 @@ describe('a permission dialog', () => {
     model.when(prompt('look around please')).callsTool('Bash', touch).after(400).thenSays('I looked.');
     const terminal = start(['--', 'delegate it']);
     await terminal.until(() => terminal.events().some(({ event }) => event === 'Stop'));
-    const state = await terminal.untilState(({ agent }) => agent === 'needs-you');
+    const state = await untilAsked(terminal);
     expect(state.reason).toMatchObject({ kind: 'permission', tool: 'Bash' });
     await answer(terminal, { kind: 'allow' });
     await terminal.untilState(({ agent, outcome }) => agent === 'finished' && outcome === 'done');
@@ -237,7 +242,7 @@ describe('other dialogs', () => {
   test('a question needs the person, with its choices, and takes the label of one', async () => {
     model.when(prompt('paint it')).callsTool('AskUserQuestion', question).thenSays('Blue it is.');
     const terminal = start(['--', 'paint it']);
-    const state = await terminal.untilState(({ agent }) => agent === 'needs-you');
+    const state = await untilAsked(terminal);
     expect(state.reason).toMatchObject({
       kind: 'question',
       message: 'Which color?',
@@ -251,10 +256,7 @@ describe('other dialogs', () => {
   test('a question takes free text', async () => {
     model.when(prompt('paint it')).callsTool('AskUserQuestion', question).thenSays('Green it is.');
     const terminal = start(['--', 'paint it']);
-    // The terminal may tell that something is asked before the hook tells what.
-    const { reason } = await terminal.untilState(
-      ({ agent, reason }) => agent === 'needs-you' && reason?.input !== undefined,
-    );
+    const { reason } = await untilAsked(terminal);
     await answer(terminal, { kind: 'text', text: 'a deep green' }, reason?.input);
     await terminal.untilState(({ agent }) => agent === 'finished');
     expect(model.requests.at(-1)?.conversation?.toolResults[0]?.text).toContain('a deep green');
