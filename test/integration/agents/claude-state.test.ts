@@ -177,7 +177,7 @@ describe('a permission dialog', () => {
   test('needs the person, with tool and input, and ends with the tool', async () => {
     model.when(prompt('make a file')).callsTool('Bash', touch).thenSays('Made.');
     const terminal = start(['--', 'make a file']);
-    const state = await terminal.untilState(({ agent }) => agent === 'needs-you');
+    const state = await untilAsked(terminal);
     expect(state.reason).toEqual({
       call: expect.any(String),
       kind: 'permission',
@@ -265,7 +265,7 @@ describe('other dialogs', () => {
   test('a plan waits for approval', async () => {
     model.when(prompt('plan it')).callsTool('ExitPlanMode', { plan: '1. Do it.' }).thenSays('I do it.');
     const terminal = start(['--', 'plan it'], { mode: 'plan' });
-    const state = await terminal.untilState(({ agent }) => agent === 'needs-you');
+    const state = await untilAsked(terminal);
     expect(state.reason).toMatchObject({ kind: 'plan' });
     await answer(terminal, { kind: 'allow' });
     await terminal.untilState(({ agent }) => agent === 'finished');
