@@ -23,8 +23,8 @@ describe('kill -9 of the sidecar', () => {
       const text = `Sent to die at ${step}:\nonce`;
       const pid = await dieAt(world, step);
       // The command asks the next sidecar, which has the prompt already, or goes on with it.
-      const { code, stdout } = await world.fairlead.run(['send', id, text]);
-      expect([code, stdout], step).toEqual([0, `${id} got the prompt.\n`]);
+      const { code, stdout, stderr } = await world.fairlead.run(['send', id, text]);
+      expect([code, stdout], `${step}: ${stderr}`).toEqual([0, `${id} got the prompt.\n`]);
       await gone(pid);
       expected.push([text, 'done']);
       await waitFor(world, 'finished', id);
