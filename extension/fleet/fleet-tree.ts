@@ -79,11 +79,6 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     return item;
   }
 
-  /** The row of a session, for `reveal`. */
-  nodeOf(id: string): FleetNode {
-    return this.#session(id);
-  }
-
   #onChange(change: FleetChange): void {
     if (!this.#isDrawn) {
       if (change.kind === 'all') performance.mark('fairlead.filled');

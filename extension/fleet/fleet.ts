@@ -74,13 +74,6 @@ export class Fleet implements vscode.Disposable {
     return this.#members.get(family) ?? [];
   }
 
-  /** The session whose worktree holds `path`. */
-  at(path: string): Session | undefined {
-    return [...this.#sessions.values()].find(
-      ({ worktree }) => path === worktree || path.startsWith(`${worktree}/`),
-    );
-  }
-
   /** Reads everything anew. @throws ExtensionError as the sidecar answers */
   async load(): Promise<void> {
     // Followed first: what changes while the list travels comes after it.
