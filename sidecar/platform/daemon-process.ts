@@ -52,6 +52,9 @@ export function printLastWords(error: unknown): void {
   writeSync(2, line);
 }
 
+/** What a socket says behind which nobody listens, or nobody any more. */
+const GONE = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'];
+
 /**
  * Connects, or gives undefined when nobody listens there.
  * @throws FairleadError `daemon.not-answering`; what connect(2) says otherwise
@@ -60,7 +63,8 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     const onError = (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      // Reset: it died with this connection in its queue.
+      if (GONE.includes(error.code ?? '')) resolve(undefined);
       // Its queue is full: hundreds have connected that it did not accept. That is no reason to start another daemon.
       else if (error.code === 'EAGAIN') reject(unanswered(path));
       else reject(error);
