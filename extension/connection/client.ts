@@ -16,6 +16,7 @@ import {
 import * as z from 'zod';
 import { Attachment, type AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import { isErrorCode, WIRE_ERROR_NUMBER } from '../../sidecar/protocol/errors.ts';
+import { isLostConnection } from '../../sidecar/protocol/lost-connection.ts';
 import * as protocol from '../../sidecar/protocol/protocol.ts';
 import { ExtensionError } from '../failure.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
@@ -219,16 +220,20 @@ function refusalOf({ protocol: theirs, version }: protocol.SidecarInfo): Extensi
   return undefined;
 }
 
+function ended(): ExtensionError {
+  return new ExtensionError('daemon.lost', 'The sidecar ended while this ran.', {
+    hint: 'Try again; nothing that was decided is lost.',
+  });
+}
+
 function fromWire(error: unknown): Error {
   if (error instanceof ExtensionError) return error;
+  if (isLostConnection(error)) return ended();
   if (!(error instanceof ResponseError)) {
     const message = error instanceof Error ? error.message : String(error);
-    // The library's words for a connection that went away while a request was under way.
-    const lost = /disposed|connection got|is not running|Pending response/i.test(message);
-    return lost
-      ? new ExtensionError('daemon.lost', 'The sidecar ended while this ran.', {
-          hint: 'Try again; nothing that was decided is lost.',
-        })
+    // The language client's own words; it has no code for them.
+    return /disposed|connection got|is not running/i.test(message)
+      ? ended()
       : new ExtensionError('internal', message);
   }
   if (error.code === -32800) return new ExtensionError('cancelled', 'Cancelled.');

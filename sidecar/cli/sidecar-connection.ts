@@ -20,6 +20,7 @@ import { findNode } from '../platform/node-runtime.ts';
 import { type Paths, pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
+import { isLostConnection } from '../protocol/lost-connection.ts';
 import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../protocol/not-answering.ts';
 import * as protocol from '../protocol/protocol.ts';
 import {
@@ -325,14 +326,6 @@ function requireCommonVersion(info: SidecarInfo): void {
   }
 }
 
-/** What a socket says that is written to as its other end goes. */
-const BROKEN: readonly unknown[] = [
-  'EPIPE',
-  'ECONNRESET',
-  'ERR_STREAM_DESTROYED',
-  'ERR_STREAM_WRITE_AFTER_END',
-];
-
 function fromWire(error: unknown, method?: string): FairleadError {
   if (error instanceof z.ZodError) {
     return new FairleadError(
@@ -344,7 +337,7 @@ function fromWire(error: unknown, method?: string): FairleadError {
       },
     );
   }
-  if (error instanceof Error && 'code' in error && BROKEN.includes(error.code)) return suddenEnd(method);
+  if (isLostConnection(error)) return suddenEnd(method);
   if (!(error instanceof ResponseError)) return asFairleadError(error);
   if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
   const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;
