@@ -253,9 +253,18 @@ export class SidecarConnection {
     });
   }
 
-  /** Resolves when the connection has ended, whoever ended it. */
-  ended(): Promise<void> {
-    return this.#ended;
+  /** Resolves when the connection has ended, whoever ended it. @throws FairleadError `cancelled` when given up before */
+  async ended(signal?: AbortSignal): Promise<void> {
+    if (signal === undefined) return this.#ended;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(new FairleadError('cancelled', 'Cancelled.'));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([this.#ended, promise]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   close(): void {

@@ -87,8 +87,13 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
   sidecar.onNotification(protocol.SidecarEnding, ({ waitsFor }) =>
     context.output.note(`Waiting for ${waitsFor.map(printable).join(', and ')}…`),
   );
-  const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all });
-  await sidecar.ended();
+  const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all }, context.signal);
+  try {
+    await sidecar.ended(context.signal);
+  } catch (error) {
+    context.output.note('The sidecar takes nobody in, and ends as soon as that is done.');
+    throw error;
+  }
   context.output.result(answer, ({ running, ended }) => {
     if (options.all) {
       const agents = ended === 0 ? 'no agent' : ended === 1 ? 'one agent' : `${ended} agents`;

@@ -5,6 +5,7 @@ import type { QueueEntry } from '../../../sidecar/protocol/entry.ts';
 import { ListQueue, StopSidecar } from '../../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { connectTo, TestClient } from '../../support/client.ts';
+import { CommandTerminal } from '../../support/command-terminal.ts';
 import { TestRepository } from '../../support/repository.ts';
 import { SidecarHarness } from '../../support/sidecar.ts';
 
@@ -48,6 +49,26 @@ describe('a sidecar that is to end', { timeout: 120_000 }, () => {
     const { code, stderr } = await down;
     expect(code).toBe(0);
     expect(stderr).toContain('Waiting for the push of "Work" to origin');
+    await landing;
+    await expect
+      .poll(async () => (await fairlead.json<QueueEntry[]>(['queue', '--all'])).map(({ state }) => state), {
+        timeout: 20_000,
+      })
+      .toEqual(['landed']);
+  });
+
+  it('goes on ending when whoever asked for it does not wait: Ctrl-C leaves the push to it', async () => {
+    const begun = join(repository.root, 'begun');
+    const goOn = join(repository.root, 'go-on');
+    repository.hook('pre-push', `touch '${begun}'; until [ -e '${goOn}' ]; do sleep 0.1; done`);
+    const landing = land();
+    await expect.poll(() => existsSync(begun), { timeout: 30_000 }).toBe(true);
+    using terminal = CommandTerminal.run(fairlead, ['down'], { cwd: repository.folder });
+    await terminal.shows('Waiting for the push of "Work" to origin');
+    terminal.type('\u0003');
+    await terminal.shows('ends as soon as that is done');
+    expect(await terminal.ended).toBe(130);
+    writeFileSync(goOn, '');
     await landing;
     await expect
       .poll(async () => (await fairlead.json<QueueEntry[]>(['queue', '--all'])).map(({ state }) => state), {
