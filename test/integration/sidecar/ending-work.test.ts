@@ -29,8 +29,8 @@ describe('a sidecar that is to end', { timeout: 120_000 }, () => {
     repository[Symbol.dispose]();
   });
 
-  const land = () =>
-    fairlead.run(['land', session.id, '--to', 'remote', '--json'], { cwd: repository.folder });
+  const land = (...options: string[]) =>
+    fairlead.run(['land', session.id, '--to', 'remote', '--json', ...options], { cwd: repository.folder });
 
   it('says that it waits for a push, takes nobody in meanwhile, and has pushed when it ends', async () => {
     const begun = join(repository.root, 'begun');
@@ -80,10 +80,13 @@ describe('a sidecar that is to end', { timeout: 120_000 }, () => {
   it('is idle when a landing only waits: the next one goes on with it', async () => {
     const remote = repository.git('remote', 'get-url', 'origin');
     renameSync(remote, `${remote}.away`);
-    await land();
+    await land('--no-wait');
     using client = await TestClient.connect(fairlead.home);
-    const [entry] = await client.request(ListQueue, {});
-    expect(entry).toMatchObject({ state: 'waiting' });
+    const entries = () => client.request(ListQueue, {});
+    await expect
+      .poll(async () => (await entries())[0], { timeout: 20_000 })
+      .toMatchObject({ state: 'waiting' });
+    const [entry] = await entries();
     const { stopped } = await client.request(StopSidecar, { terminals: false, onlyIfIdle: true });
     expect(stopped).toBe(true);
     renameSync(`${remote}.away`, remote);
