@@ -37,8 +37,8 @@ export interface ClientOptions {
   onLost(): void;
   /** It could not be made again; nothing tries any more. */
   onFailed(error: unknown): void;
-  /** A question of git or ssh to the person; undefined when they decline. */
-  ask(question: string, secret: boolean): Promise<string | undefined>;
+  /** A question of git or ssh to the person; undefined when they decline, or nobody waits for the answer any more. */
+  ask(question: string, secret: boolean, givenUp: vscode.CancellationToken): Promise<string | undefined>;
 }
 
 export interface RequestOptions {
@@ -92,10 +92,13 @@ export class SidecarClient {
     this.#client.onDidChangeState(({ newState }) => {
       if (newState === State.Running) this.#onRunning();
     });
-    this.#client.onRequest(protocol.AskPerson.method, async (params: unknown) => {
-      const { question, secret } = protocol.AskPerson.params.parse(params);
-      return { answer: (await options.ask(question, secret)) ?? null };
-    });
+    this.#client.onRequest(
+      protocol.AskPerson.method,
+      async (params: unknown, givenUp: vscode.CancellationToken) => {
+        const { question, secret } = protocol.AskPerson.params.parse(params);
+        return { answer: (await options.ask(question, secret, givenUp)) ?? null };
+      },
+    );
   }
 
   /** @throws ExtensionError what `connect` throws; `client.too-old`, `client.too-new` */

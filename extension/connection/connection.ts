@@ -223,13 +223,15 @@ function environmentOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   return kept;
 }
 
-async function ask(question: string, secret: boolean): Promise<string | undefined> {
-  return vscode.window.showInputBox({
-    title: 'Fairlead',
-    prompt: question,
-    password: secret,
-    ignoreFocusOut: true,
-  });
+async function ask(
+  question: string,
+  secret: boolean,
+  givenUp: vscode.CancellationToken,
+): Promise<string | undefined> {
+  return vscode.window.showInputBox(
+    { title: 'Fairlead', prompt: question, password: secret, ignoreFocusOut: true },
+    givenUp,
+  );
 }
 
 declare const __FAIRLEAD_BUILD__: string;

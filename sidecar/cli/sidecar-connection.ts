@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import {
+  type CancellationToken,
   CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
@@ -151,9 +152,11 @@ export class SidecarConnection {
     socket.on('error', () => {});
     connection.onError(() => {});
     connection.onUnhandledNotification(() => {});
-    connection.onRequest(AskPerson.method, (params: unknown) =>
-      answerQuestion(AskPerson.params.parse(params)),
-    );
+    connection.onRequest(AskPerson.method, (params: unknown, cancelled: CancellationToken) => {
+      const givenUp = new AbortController();
+      cancelled.onCancellationRequested(() => givenUp.abort());
+      return answerQuestion(AskPerson.params.parse(params), givenUp.signal);
+    });
     connection.listen();
     // A connection that ends does not settle what was asked over it.
     const lost = new Promise<never>((_resolve, reject) => {

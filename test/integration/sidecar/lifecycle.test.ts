@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -22,6 +23,7 @@ import type { Session } from '../../../sidecar/protocol/session.ts';
 import { Bundles } from '../../support/bundles.ts';
 import { SCRIPTED_KEY } from '../../support/claude.ts';
 import { connectTo, TestClient } from '../../support/client.ts';
+import { CommandTerminal } from '../../support/command-terminal.ts';
 import { prompt } from '../../support/model/story.ts';
 import { PrivateRemote } from '../../support/private-remote.ts';
 import { gone, processesOf, SidecarHarness } from '../../support/sidecar.ts';
@@ -465,6 +467,29 @@ describe('a remote that wants a password', { timeout: TIMEOUT }, () => {
     });
     await start();
     expect(remote.tried.every((password) => password === '')).toBe(true);
+  });
+
+  it('is no longer asked for once nobody waits for the answer', async () => {
+    const { world, remote } = await withPrivateRemote();
+    await using _world = world;
+    await using _remote = remote;
+    const { fairlead, repository } = world;
+    const { session } = await world.json<{ session: Session }>('new', '--no-start', 'x');
+    using person = CommandTerminal.run(fairlead, ['events', '--follow'], { cwd: repository.folder });
+    await person.shows(session.id);
+    const asking = spawn(process.execPath, [fairlead.program, 'new', '--no-start', 'x'], {
+      cwd: repository.folder,
+      env: fairlead.environment,
+      stdio: 'ignore',
+    });
+    await person.shows('Username for');
+    person.type('ada\r');
+    await person.shows('Password for');
+    person.type('open ses');
+    asking.kill('SIGINT');
+    await person.shows('This is no longer asked.');
+    expect(person.text).toContain("Username for 'http://");
+    expect(person.output).not.toContain('open ses');
   });
 
   it('is not asked for by a stranger: the askpass program needs the token of the sidecar', async () => {
