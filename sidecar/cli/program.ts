@@ -4,8 +4,10 @@ import { BUILD } from '../platform/build.ts';
 import { asFairleadError, FairleadError } from '../protocol/errors.ts';
 import type { Act } from './act.ts';
 import { addCostCommands } from './commands/cost.ts';
+import { addDialogueCommands } from './commands/dialogue.ts';
+import { addFleetCommands } from './commands/fleet.ts';
 import { addLandingCommands } from './commands/landing.ts';
-import { addSessionCommands } from './commands/sessions.ts';
+import { addNewCommand, addSessionCommands } from './commands/sessions.ts';
 import { addSidecarCommands } from './commands/sidecar.ts';
 import { addTerminalCommands } from './commands/terminals.ts';
 import type { CommandContext } from './context.ts';
@@ -64,6 +66,9 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     .showHelpAfterError('Run `fairlead --help` or `fairlead COMMAND --help`.')
     .exitOverride()
     .configureOutput({ writeErr: (text) => (output.json ? undefined : process.stderr.write(text)) });
+  addNewCommand(program, act);
+  addFleetCommands(program, act);
+  addDialogueCommands(program, act);
   addSessionCommands(program, act);
   addLandingCommands(program, act);
   addCostCommands(program, act);

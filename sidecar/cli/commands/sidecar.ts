@@ -12,9 +12,9 @@ import type { Act } from '../act.ts';
 import { count, examples } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { inspectWithoutSidecar } from '../doctor.ts';
+import { fleetTable } from '../fleet-table.ts';
 import { type Output, printable, table } from '../output.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
-import { fleetTable } from './sessions.ts';
 
 /** Commands about Fairlead itself. */
 export function addSidecarCommands(program: Command, act: Act): void {
