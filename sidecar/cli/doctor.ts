@@ -7,7 +7,7 @@ import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError } from '../protocol/errors.ts';
 import { Finding } from '../protocol/protocol.ts';
 import type { CommandContext } from './context.ts';
-import { bundleFolder } from './sidecar-connection.ts';
+import { bundleFolder } from './sidecar-process.ts';
 
 const INSPECTION_MS = 60_000;
 

@@ -4,7 +4,7 @@ import { systemIds } from '../platform/ids.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { RequestKind } from '../protocol/protocol.ts';
 import type { CommandContext } from './context.ts';
-import { SUDDEN_END } from './sidecar-connection.ts';
+import { SUDDEN_END } from './wire-failure.ts';
 
 /** How many sidecars are asked, one after the other. */
 const SIDECARS = 4;

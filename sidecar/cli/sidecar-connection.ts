@@ -1,29 +1,21 @@
-import { realpathSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname, join } from 'node:path';
 import {
   type CancellationToken,
   CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
-  ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { BUILD, isOlderBuild } from '../platform/build.ts';
-import { bundleName, installBundle } from '../platform/bundle.ts';
-import { sleep, systemClock } from '../platform/clock.ts';
+import { sleep } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { lockHolder } from '../platform/lock-holder.ts';
-import { findNode } from '../platform/node-runtime.ts';
-import { type Paths, pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
-import { systemProcesses } from '../platform/processes.ts';
-import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
-import { isLostConnection } from '../protocol/lost-connection.ts';
+import { pathsFor, preparePaths, requireSocketPath } from '../platform/paths.ts';
+import { FairleadError } from '../protocol/errors.ts';
 import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../protocol/not-answering.ts';
-import * as protocol from '../protocol/protocol.ts';
 import {
   AskPerson,
   Initialize,
@@ -36,6 +28,8 @@ import {
 } from '../protocol/protocol.ts';
 import { answerQuestion } from './person.ts';
 import { isInteractive } from './question.ts';
+import { sidecarProcess } from './sidecar-process.ts';
+import { fromWire, suddenEnd } from './wire-failure.ts';
 
 export interface ConnectionRequest {
   environment: Readonly<Record<string, string | undefined>>;
@@ -45,42 +39,6 @@ export interface ConnectionRequest {
 const GREETINGS = 5;
 /** How often a sidecar that is waited for is asked whether it is alive, in milliseconds. */
 const PING_MS = 2_000;
-
-/** The cause of `daemon.lost` when the connection ended without a word: the sidecar died. */
-export const SUDDEN_END = new Error('The connection ended.');
-
-/** Requests that change nothing, so that they can be made again. */
-const ONLY_LOOK: readonly { method: string }[] = [
-  protocol.Status,
-  protocol.Doctor,
-  protocol.ListSessions,
-  protocol.ShowSession,
-  protocol.ShowNeed,
-  protocol.Wait,
-  protocol.Turns,
-  protocol.Diff,
-  protocol.LandPreview,
-  protocol.ListQueue,
-  protocol.CostSummary,
-  protocol.FollowEvents,
-];
-
-/** `method`: of the request that was under way, of which it is not known whether it was carried out. */
-function suddenEnd(method?: string): FairleadError {
-  const repeatable = method === undefined || ONLY_LOOK.some((kind) => kind.method === method);
-  return new FairleadError('daemon.lost', 'The sidecar ended while the command ran.', {
-    hint: repeatable
-      ? 'Run it again.'
-      : 'See what has come of it before you run it again: fairlead ls, fairlead queue',
-    cause: SUDDEN_END,
-  });
-}
-
-const WireErrorData = z.looseObject({
-  code: z.string(),
-  hint: z.string().optional(),
-  data: z.unknown().optional(),
-});
 
 /** A connection of this command to the sidecar. */
 export class SidecarConnection {
@@ -116,7 +74,7 @@ export class SidecarConnection {
       return SidecarConnection.#greet(socket, request, paths.sidecarLock);
     }
     preparePaths(paths);
-    const daemon = sidecarProcess(paths, request);
+    const daemon = sidecarProcess(paths, request.environment);
     const connection = await SidecarConnection.#startAndGreet(daemon, request, paths.sidecarLock);
     if (!isOlderBuild(connection.info)) return connection;
     // Replaced only when idle: whoever works with the older one is not to notice.
@@ -276,47 +234,6 @@ export class SidecarConnection {
   }
 }
 
-/** The folder that this program was bundled into. */
-export function bundleFolder(): string {
-  return dirname(realpathSync(process.argv[1] ?? ''));
-}
-
-function sidecarProcess(paths: Paths, request: ConnectionRequest): DaemonProcess {
-  return {
-    name: 'sidecar',
-    socket: paths.sidecarSocket,
-    lock: paths.spawnLock,
-    output: join(paths.logs, 'sidecar.out'),
-    command: async () => {
-      const node = await findNode(systemProcesses, request.environment);
-      const bundle = installBundle(
-        bundleFolder(),
-        paths.versions,
-        bundleName(BUILD.version, BUILD.id),
-        systemClock,
-      );
-      return {
-        file: node.file,
-        args: [join(bundle, 'sidecar.js'), '--home', paths.home],
-        env: {
-          ...sidecarEnvironment(request.environment),
-          ...node.env,
-          // The second start of a bundle, and the ptyhost's, find it compiled.
-          NODE_COMPILE_CACHE: join(bundle, 'compiled'),
-        },
-      };
-    },
-  };
-}
-
-/** The daemon's own environment: clean, with the settings of ours that are its business. */
-function sidecarEnvironment(environment: ConnectionRequest['environment']): Record<string, string> {
-  const ours = Object.entries(environment).filter(
-    (entry): entry is [string, string] => entry[0].startsWith('FAIRLEAD_') && entry[1] !== undefined,
-  );
-  return { ...cleanEnvironment(environment), ...Object.fromEntries(ours) };
-}
-
 function requireCommonVersion(info: SidecarInfo): void {
   if (info.protocol.newest < PROTOCOL_VERSIONS.oldest) {
     throw new FairleadError(
@@ -336,27 +253,4 @@ function requireCommonVersion(info: SidecarInfo): void {
       },
     );
   }
-}
-
-function fromWire(error: unknown, method?: string): FairleadError {
-  if (error instanceof z.ZodError) {
-    return new FairleadError(
-      'client.too-new',
-      'The sidecar that runs does not answer as this program expects.',
-      {
-        hint: 'It is of another build. Let its agents finish, then: fairlead down && fairlead up',
-        cause: error,
-      },
-    );
-  }
-  if (isLostConnection(error)) return suddenEnd(method);
-  if (!(error instanceof ResponseError)) return asFairleadError(error);
-  if (error.code === -32800) return new FairleadError('cancelled', 'Cancelled.');
-  const wire = error.code === WIRE_ERROR_NUMBER ? WireErrorData.safeParse(error.data) : undefined;
-  if (wire?.success !== true) return asFairleadError(error);
-  const { code, hint, data } = wire.data;
-  return new FairleadError(isErrorCode(code) ? code : 'internal', error.message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(data === undefined ? {} : { data }),
-  });
 }
