@@ -104,12 +104,18 @@ export function table(
     .join('\n');
 }
 
-const segmenter = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+
+/** `text` in what people see as characters. What cuts it up is made at first use, for that takes 8 ms. */
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /** Terminal columns of `text`: wide East Asian characters and emoji count twice. Source: UAX #11, by script. */
 export function visibleWidth(text: string): number {
   let width = 0;
-  for (const { segment } of segmenter.segment(stripVTControlCharacters(text))) width += segmentWidth(segment);
+  for (const { segment } of segmentsOf(stripVTControlCharacters(text))) width += segmentWidth(segment);
   return width;
 }
 
@@ -133,7 +139,7 @@ export function cut(text: string, width: number): string {
       kept += part;
       continue;
     }
-    for (const { segment } of segmenter.segment(part)) {
+    for (const { segment } of segmentsOf(part)) {
       const columns = segmentWidth(segment);
       full ||= used + columns > width - 1;
       if (full) break;

@@ -1,4 +1,3 @@
-import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BUILD } from '../platform/build.ts';
@@ -59,8 +58,6 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => {});
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => void sidecar.end());
   await sidecar.serve();
-  // Otherwise kept at an orderly end only.
-  flushCompileCache();
   log.info('sidecar serves', { pid: process.pid, ...BUILD, node: process.version });
 }
 

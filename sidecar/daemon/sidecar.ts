@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ledger } from '../cost/ledger.ts';
@@ -55,6 +56,9 @@ const END_WITHIN_MS = 5_000;
 
 /** How long clients wait for what agents did while no sidecar ran, in milliseconds: long conversations are read. */
 const KNOWN_WITHIN_MS = 1_000;
+
+/** When it does what can wait, in milliseconds after it listens. */
+const HOUSEKEEPING_AFTER_MS = 300;
 
 /** How long requests are waited for that were cancelled, in milliseconds. */
 const REQUESTS_WITHIN_MS = 5_000;
@@ -284,12 +288,20 @@ export class Sidecar {
     void isKnown.then(() => {
       if (!this.#ending) this.#queue.tick();
     });
+    this.#platform.clock.after(HOUSEKEEPING_AFTER_MS, () => this.#keepHouse());
+  }
+
+  /** What nobody waits for: whoever had it started is answered first. */
+  #keepHouse(): void {
+    if (this.#ending) return;
     this.#idle.look();
     void this.#ledger
       .catchUp(nextTurn, this.#closing.signal)
       .catch((error: unknown) => this.#platform.log.error('cost not caught up', { error: messageOf(error) }));
     const { paths, bundle } = this.#options;
     pruneBundles(paths.versions, bundle, this.#platform.clock);
+    // With the code of the first answers, which is not kept again. Else it is kept at an orderly end only.
+    flushCompileCache();
   }
 
   /**

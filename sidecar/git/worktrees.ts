@@ -467,7 +467,8 @@ function readOr(file: string): string | undefined {
 
 function realpathOr(path: string): string {
   try {
-    return realpathSync(path);
+    // At every look at every session: a single call, where the other one asks the system for each part of the path.
+    return realpathSync.native(path);
   } catch {
     return path;
   }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { execa } from 'execa';
 
 export interface RunOptions {
   cwd?: string;
@@ -31,6 +30,8 @@ export interface Processes {
 
 export const systemProcesses: Processes = {
   async run(command, args, options) {
+    // At first use: a daemon answers before it has run anything.
+    const { execa } = await import('execa');
     const result = await execa(command, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       env: options.env,

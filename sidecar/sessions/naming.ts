@@ -27,10 +27,12 @@ function oneLine(text: string): string {
     .trim();
 }
 
-const characters = new Intl.Segmenter();
+/** Made at first use: that takes 8 ms. */
+let characters: Intl.Segmenter | undefined;
 
 /** At most `most` characters as people count them; what is cut ends at a word where one ends late enough. */
 function cut(text: string, most: number): string {
+  characters ??= new Intl.Segmenter();
   const all = Array.from(characters.segment(text), ({ segment }) => segment);
   if (all.length <= most) return text;
   const kept = all.slice(0, most - 1);

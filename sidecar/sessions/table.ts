@@ -94,12 +94,14 @@ export class SessionTable {
   /** Whether the machine was started anew since the last call, which notes `boot`. False at the very first. */
   bootChanged(boot: string): boolean {
     return this.transaction(() => {
-      const before = this.#store.get("SELECT value FROM meta WHERE name = 'boot'");
+      const before = this.#store.get("SELECT value FROM meta WHERE name = 'boot'")?.value;
+      // A write waits for the disk, at every start.
+      if (before === boot) return false;
       this.#store.run(
         "INSERT INTO meta VALUES ('boot', :boot) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         { boot },
       );
-      return before !== undefined && before.value !== boot;
+      return before !== undefined;
     });
   }
 
