@@ -1,13 +1,17 @@
 import { parseArgs } from 'node:util';
 import { activate } from './activate.ts';
 import { type Figure, lineOf } from './support/figure.ts';
+import { Run } from './support/run.ts';
 import { tree } from './tree.ts';
 
-/** `npm run bench -- NAME… [--json]`: runs benchmarks; ends with 1 when a figure is below its floor. */
-const BENCHMARKS: Record<string, (report: (line: string) => void) => Promise<Figure[]>> = { activate, tree };
+/**
+ * `npm run bench -- NAME… [--json] [--quick]`: runs benchmarks; ends with 1 when the results of both sides differ or a
+ * figure is below its floor. With `--quick` each runs once with few sessions, and no figure is held against anything.
+ */
+const BENCHMARKS: Record<string, (run: Run) => Promise<Figure[]>> = { activate, tree };
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const names = positionals.length > 0 ? positionals : Object.keys(BENCHMARKS);
@@ -18,13 +22,41 @@ if (unknown.length > 0) {
   );
   process.exit(2);
 }
+
+let current: Run | undefined;
+let isBroken = false;
+for (const [signal, exitCode] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  process.on(signal, async () => {
+    // Whoever tells the whole group tells it twice.
+    if (isBroken) return;
+    isBroken = true;
+    await current?.[Symbol.asyncDispose]().catch((error: unknown) => console.error(error));
+    process.exit(exitCode);
+  });
+}
+
 const figures: Figure[] = [];
 for (const name of names) {
   // What is said on the way goes beside the figures.
-  for (const figure of (await BENCHMARKS[name]?.((line) => console.error(line))) ?? []) {
-    figures.push(figure);
-    console.log(values.json ? JSON.stringify(figure) : lineOf(figure));
+  const run = new Run({ isQuick: values.quick, report: (line) => console.error(line) });
+  current = run;
+  try {
+    for (const figure of (await BENCHMARKS[name]?.(run)) ?? []) {
+      figures.push(figure);
+      console.log(values.json ? JSON.stringify(figure) : lineOf(figure));
+    }
+  } catch (error) {
+    // What fails while everything is being ended fails for that.
+    if (isBroken) await new Promise(() => {});
+    throw error;
+  } finally {
+    if (!isBroken) await run[Symbol.asyncDispose]();
   }
 }
-const isBad = ({ ratio, floor, equal }: Figure) => !equal || (floor !== null && ratio < floor);
+const isBad = ({ ratio, floor, equal }: Figure) =>
+  !equal || (!values.quick && floor !== null && ratio < floor);
 process.exit(figures.some(isBad) ? 1 : 0);

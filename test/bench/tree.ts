@@ -1,116 +1,131 @@
-import { readFileSync, watch } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { eventsFolder } from '../../sidecar/agents/claude/settings.ts';
+import { Answer, ListSessions, SendPrompt, Wait, type WaitGoal } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { TestClient } from '../support/client.ts';
 import { prompt } from '../support/model/story.ts';
-import type { World } from '../support/world.ts';
 import { BenchWindow, until } from './support/bench-window.ts';
 import { type Figure, figureOf, median, round } from './support/figure.ts';
 import { growFleet } from './support/fleet-of.ts';
+import type { Run } from './support/run.ts';
 
-const REPEATS = 9;
+/** Sessions of `tree.event` and of `tree.rows`; of a quick run, which has fewer than fit on the screen. */
+const SESSIONS = { event: 200, rows: 500 };
+const FEW_SESSIONS = { event: 4, rows: 6 };
 /** Frames of a display at 60 Hz that may be left out one after the other: nobody sees it. In milliseconds. */
 const FRAME_LIMIT = 50;
 
 /**
  * `tree.event`: from the file that an agent's hook drops to the change of its row on the screen, with 200 sessions,
- * against one refresh of a whole tree of 200 rows. `tree.rows`: the longest frame while 500 rows are drawn anew
+ * against one refresh of a whole tree of the same rows. `tree.rows`: the longest frame while 500 rows are drawn anew
  * because their order changes.
  */
-export async function tree(report: (line: string) => void): Promise<Figure[]> {
-  await using bench = await BenchWindow.open();
+export async function tree(run: Run): Promise<Figure[]> {
+  const bench = await BenchWindow.open(run);
   const { world } = bench.desk;
-  for (let repeat = 0; repeat <= REPEATS; repeat += 1) {
-    world.model.when(prompt('Again')).says('Done.').after(300);
+  const sizes = run.isQuick ? FEW_SESSIONS : SESSIONS;
+  for (let repeat = 0; repeat < run.repeats; repeat += 1) {
     world.model
       .when(prompt(`Ask ${repeat}`))
-      .callsTool('Bash', () => ({ command: `touch asked-${repeat}`, description: 'Ask' }))
+      .callsTool('Bash', () => ({ command: wantedOf(repeat), description: 'Ask' }))
       .thenSays('Done.');
   }
+  // As long as a turn lasts at least: the order changes twice.
+  world.model.when(prompt('Again')).says('Done.').after(300);
   const session = await world.start('Again', '--title', 'The one that works');
   await world.finished(session.id);
-  report('making 200 sessions');
-  await growFleet(world, 200);
+
+  run.report(`making ${sizes.event} sessions`);
+  await growFleet(world, sizes.event);
   await bench.load();
   await bench.window.openFleet();
   await bench.ask('/show-peer');
-  await bench.window.row('Peer row').first().waitFor();
-  await bench.window.row(session.title).waitFor();
-  const event = await eventFigure(bench, world, session, report);
-  report('making 300 more');
-  await growFleet(world, 500);
-  return [event, await rowsFigure(bench, world, session, report)];
+  await bench.window.row(session.title).first().waitFor();
+  const event = await withAgent(bench, session, (agent) => eventFigure(run, bench, agent));
+
+  run.report(`making ${sizes.rows} sessions`);
+  await growFleet(world, sizes.rows);
+  await bench.load();
+  await bench.window.openFleet();
+  await bench.window.row(session.title).first().waitFor();
+  return [event, await withAgent(bench, session, (agent) => rowsFigure(run, bench, agent))];
 }
 
-async function eventFigure(
-  bench: BenchWindow,
-  world: World,
-  session: Session,
-  report: (line: string) => void,
-): Promise<Figure> {
-  const folder = eventsFolder(gitDirOf(world, session));
+function wantedOf(repeat: number): string {
+  return `touch asked-${repeat}`;
+}
+
+async function eventFigure(run: Run, bench: BenchWindow, agent: Agent): Promise<Figure> {
+  const folder = eventsFolder(agent.gitDir);
   const times = { ours: [] as number[], peer: [] as number[] };
-  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
+  let equal = true;
+  for (let repeat = 0; repeat < run.repeats; repeat += 1) {
     await settled(bench);
     const dropped = dropOf('PermissionRequest', folder);
-    await bench.watchRows();
-    await world.json('send', session.id, `Ask ${repeat}`);
+    await agent.send(`Ask ${repeat}`);
     // What is asked is told by the hook alone; that something is asked, other signals tell as well.
-    const changed = await firstChange(bench, (text) => text.includes(`touch asked-${repeat}`));
+    const changed = await bench.firstRow('fleet', wantedOf(repeat));
     times.ours.push(changed - (await dropped));
-    await world.asks(session.id);
-    await world.json('answer', session.id, 'allow');
-    await world.finished(session.id);
 
+    const sessions = await agent.sessions();
     await settled(bench);
-    await bench.watchRows();
-    const { at } = await bench.ask('/redraw-peer');
-    times.peer.push((await firstChange(bench, (text) => text.includes(`at-${at}`))) - at);
-    report(`tree.event ${times.ours.at(-1)} ms, whole tree ${times.peer.at(-1)} ms`);
+    const { at } = await bench.ask('/draw-peer', sessions);
+    times.peer.push((await bench.firstRow('peer', wantedOf(repeat))) - at);
+    await settled(bench);
+    // What was drawn row by row is what is drawn as a whole.
+    const [ours, theirs] = [await bench.rows('fleet'), await bench.rows('peer')];
+    const both = Math.min(ours.length, theirs.length);
+    equal &&= both > 0 && JSON.stringify(ours.slice(0, both)) === JSON.stringify(theirs.slice(0, both));
+    run.report(`tree.event ${times.ours.at(-1)?.toFixed(0)} ms, whole tree ${times.peer.at(-1)} ms`);
+    await agent.allow();
   }
-  return figureOf('tree.event', times, { floor: 1, stretch: 3, equal: true });
+  return figureOf('tree.event', times, { floor: 1, stretch: 3, equal });
 }
 
 /** When the file of the next event of this name is dropped, in milliseconds since the epoch. */
 function dropOf(event: string, folder: string): Promise<number> {
   return new Promise((resolve) => {
     const watcher = watch(folder, (_kind, name) => {
-      const at = Date.now();
-      if (name === null || name.startsWith('.') || !isEvent(join(folder, name), event)) return;
+      if (name === null || name.startsWith('.')) return;
+      const at = droppedAt(join(folder, name), event);
+      if (at === undefined) return;
       watcher.close();
       resolve(at);
     });
   });
 }
 
-/** False for a file that was taken away before it could be read. */
-function isEvent(file: string, event: string): boolean {
+/** When a file of this event got its name; undefined for another event, and for a file that is gone by now. */
+function droppedAt(file: string, event: string): number | undefined {
+  let descriptor: number | undefined;
   try {
-    return readFileSync(file, 'utf8').includes(`"hook_event_name":"${event}"`);
+    descriptor = openSync(file, 'r');
+    if (!readFileSync(descriptor, 'utf8').includes(`"hook_event_name":"${event}"`)) return undefined;
+    return fstatSync(descriptor).ctimeMs;
   } catch {
-    return false;
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
-async function rowsFigure(
-  bench: BenchWindow,
-  world: World,
-  session: Session,
-  report: (line: string) => void,
-): Promise<Figure> {
+async function rowsFigure(run: Run, bench: BenchWindow, agent: Agent): Promise<Figure> {
   const frames: number[] = [];
-  const idle: number[] = [];
-  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
+  let equal = true;
+  for (let repeat = 0; repeat < run.repeats; repeat += 1) {
     await settled(bench);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const atRest = await bench.longestFrame();
     await bench.watchRows();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    idle.push(await bench.longestFrame());
-    await world.json('send', session.id, 'Again');
-    await world.finished(session.id);
-    await firstChange(bench, (text) => text.includes(session.title) && /finished/i.test(text));
-    await settled(bench);
+    await agent.send('Again');
+    await agent.wait('finished');
+    await settled(bench, { anew: false });
     frames.push(await bench.longestFrame());
-    report(`tree.rows longest frame ${frames.at(-1)?.toFixed(0)} ms, at rest ${idle.at(-1)?.toFixed(0)} ms`);
+    const rows = await bench.rows('fleet');
+    const titles = (await agent.sessions()).slice(0, rows.length).map(({ title }) => title);
+    equal &&= titles.length > 0 && rows.every((row, index) => row.startsWith(titles[index] ?? ' '));
+    run.report(`tree.rows longest frame ${frames.at(-1)?.toFixed(0)} ms, at rest ${atRest.toFixed(0)} ms`);
   }
   const longest = median(frames);
   return {
@@ -120,34 +135,67 @@ async function rowsFigure(
     ratio: round(FRAME_LIMIT / longest),
     floor: null,
     stretch: 1,
-    equal: true,
+    equal,
     n: frames.length,
   };
 }
 
-function gitDirOf(world: World, session: Session): string {
-  return world.repository.at(session.worktree).git('rev-parse', '--absolute-git-dir').trim();
-}
-
-/** When a row changed to words that fit, in milliseconds since the epoch. */
-async function firstChange(bench: BenchWindow, fits: (text: string) => boolean): Promise<number> {
-  let at: number | undefined;
-  await until('a row changes', async () => {
-    at = (await bench.changes()).find(({ text }) => fits(text))?.at;
-    return at !== undefined;
-  });
-  return at ?? Number.NaN;
-}
-
-/** Waits until no row has changed for a while. */
-async function settled(bench: BenchWindow): Promise<void> {
-  await bench.watchRows();
+/** Waits until no row has changed for a while; then forgets which did, unless they are still wanted. */
+async function settled(bench: BenchWindow, { anew = true } = {}): Promise<void> {
   let seen = -1;
   await until('the rows rest', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    const now = (await bench.changes()).length;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const now = await bench.drawings();
     const isSame = now === seen;
     seen = now;
     return isSame;
   });
+  if (anew) await bench.watchRows();
+}
+
+/** The session whose agent does something, over a connection: a command for each step would keep the machine busy. */
+class Agent {
+  readonly gitDir: string;
+  readonly #client: TestClient;
+  readonly #session: string;
+
+  constructor(client: TestClient, session: string, gitDir: string) {
+    this.#client = client;
+    this.#session = session;
+    this.gitDir = gitDir;
+  }
+
+  async send(text: string): Promise<void> {
+    await this.#client.request(SendPrompt, { session: this.#session, text, requestId: crypto.randomUUID() });
+  }
+
+  async wait(goal: WaitGoal): Promise<void> {
+    const { reached } = await this.#client.request(Wait, {
+      session: this.#session,
+      goal,
+      timeoutSeconds: 60,
+    });
+    if (!reached) throw new Error(`The agent was never ${goal}.`);
+  }
+
+  async allow(): Promise<void> {
+    await this.#client.request(Answer, { session: this.#session, answer: 'allow' });
+    await this.wait('finished');
+  }
+
+  /** Every session, in the order in which the fleet is shown. */
+  async sessions(): Promise<Session[]> {
+    return this.#client.request(ListSessions, {});
+  }
+}
+
+async function withAgent<T>(
+  { desk: { world } }: BenchWindow,
+  { id, worktree }: Session,
+  work: (agent: Agent) => Promise<T>,
+): Promise<T> {
+  const { home, environment } = world.fairlead;
+  using client = await TestClient.connect(home, { environment });
+  const gitDir = world.repository.at(worktree).git('rev-parse', '--absolute-git-dir');
+  return await work(new Agent(client, id, gitDir));
 }

@@ -10,14 +10,20 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import type { Session } from '../../../sidecar/protocol/session.ts';
 import { Desk } from '../../e2e/support/window.ts';
 import { closeBrowser, type Workbench } from '../../e2e/support/workbench.ts';
 import type { HostAnswers } from '../window-extension/extension.ts';
+import { ROW_WATCH } from './row-watch.ts';
+import type { Run } from './run.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../window-extension');
 
+/** The trees of a window: Fairlead's in the side bar, the peer's in the panel. */
+export type Tree = 'fleet' | 'peer';
+
 /** A window of a real VS Code with the packaged extension and, beside it, one that answers a benchmark from inside. */
-export class BenchWindow implements AsyncDisposable {
+export class BenchWindow {
   readonly desk: Desk;
   readonly window: Workbench;
   readonly #extension: string;
@@ -30,15 +36,18 @@ export class BenchWindow implements AsyncDisposable {
     this.#portFile = portFile;
   }
 
-  /** With `onlyByView` Fairlead is activated when its view is opened, and not before. */
-  static async open({ onlyByView = false } = {}): Promise<BenchWindow> {
+  /** With `onlyByView` Fairlead is activated when its view is opened, and not before. Ends with `run`. */
+  static async open(run: Run, { onlyByView = false } = {}): Promise<BenchWindow> {
+    await run.own(Promise.resolve({ [Symbol.asyncDispose]: closeBrowser }));
     const folder = process.env.TMPDIR ?? '/tmp';
     const portFile = join(folder, `fairlead-bench-${process.pid}.port`);
-    const desk = await Desk.open({
-      smokeTestDriver: true,
-      env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
-      settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
-    });
+    const desk = await run.own(
+      Desk.open({
+        smokeTestDriver: true,
+        env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
+        settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
+      }),
+    );
     const extension = join(desk.world.repository.root, 'bench-extension');
     mkdirSync(extension);
     cpSync(join(SOURCE, 'package.json'), join(extension, 'package.json'));
@@ -53,7 +62,8 @@ export class BenchWindow implements AsyncDisposable {
     });
     const window = await desk.window();
     if (onlyByView) activateOnlyByView(desk);
-    return new BenchWindow(desk, window, extension, portFile);
+    const bench = new BenchWindow(desk, window, extension, portFile);
+    return run.own(Promise.resolve(Object.assign(bench, { [Symbol.asyncDispose]: () => bench.#close() })));
   }
 
   /** Loads the window anew, with the extension that answers. */
@@ -68,45 +78,61 @@ export class BenchWindow implements AsyncDisposable {
     const query = new URLSearchParams({ folder: world.repository.folder, payload });
     await this.window.page.goto(`${server.url}/?${query}`);
     await until('the extension host answers', () => existsSync(this.#portFile) && this.#port() > 0);
+    await this.window.page.evaluate(ROW_WATCH);
   }
 
   /** Asks the extension that answers. */
-  async ask<Path extends keyof HostAnswers>(path: Path): Promise<HostAnswers[Path]> {
-    const response = await fetch(`http://127.0.0.1:${this.#port()}${path}`);
+  async ask<Path extends keyof HostAnswers>(
+    path: Path,
+    sessions?: readonly Session[],
+  ): Promise<HostAnswers[Path]> {
+    const response = await fetch(`http://127.0.0.1:${this.#port()}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(sessions ?? []),
+    });
     return (await response.json()) as HostAnswers[Path];
   }
 
-  /** Has the trees note when a row changes; see {@link changes}. */
+  /** Forgets what {@link firstRow} and {@link longestFrame} have seen so far. */
   async watchRows(): Promise<void> {
-    await this.window.page.evaluate(WATCH_ROWS);
+    await this.window.page.evaluate('rowWatch.begin()');
   }
 
-  /** Changes of rows that were seen since: the row's words, and when, in milliseconds since the epoch. */
-  async changes(): Promise<{ text: string; at: number }[]> {
-    return this.window.page.evaluate<{ text: string; at: number }[]>('globalThis.benchChanges');
+  /**
+   * Waits until a row of `tree` is drawn whose words hold `text`; gives when that was for the first time since the rows
+   * are watched, in milliseconds since the epoch.
+   */
+  async firstRow(tree: Tree, text: string): Promise<number> {
+    const ask = `rowWatch.firstAt(${JSON.stringify(tree)}, ${JSON.stringify(text)})`;
+    const at = await this.window.page.waitForFunction(ask, undefined, { polling: 50, timeout: 60_000 });
+    return Number(await at.jsonValue());
   }
 
-  /** The longest time between two frames since the rows are watched or it was asked last, in milliseconds. */
+  /** The longest time between two frames since the rows are watched, in milliseconds. */
   async longestFrame(): Promise<number> {
-    return this.window.page.evaluate<number>(
-      '(() => { const l = globalThis.benchLongest; globalThis.benchLongest = 0; return l; })()',
-    );
+    return this.window.page.evaluate<number>('rowWatch.longestFrame');
+  }
+
+  /** How often rows were drawn since they are watched. */
+  async drawings(): Promise<number> {
+    return this.window.page.evaluate<number>('rowWatch.changes.length');
+  }
+
+  /** The words of the rows of a tree that are on the screen, from above; without the times in them, which pass. */
+  async rows(tree: Tree): Promise<string[]> {
+    const rows = await this.window.page.evaluate<string[]>(`rowWatch.rows(${JSON.stringify(tree)})`);
+    return rows.map((row) => row.replace(/\b\d+[smhd]\b/g, '…'));
   }
 
   #port(): number {
     return Number(readFileSync(this.#portFile, 'utf8'));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async #close(): Promise<void> {
     // What answers is broken off with the window, which says so in its console.
     this.window.page.removeAllListeners('console').removeAllListeners('pageerror');
     this.window.errors.length = 0;
-    try {
-      await this.desk[Symbol.asyncDispose]();
-    } finally {
-      await closeBrowser();
-      rmSync(this.#portFile, { force: true });
-    }
+    rmSync(this.#portFile, { force: true });
   }
 }
 
@@ -120,30 +146,6 @@ function activateOnlyByView({ server }: Desk): void {
   // The server keeps the manifests that it has read for as long as this file is the same.
   utimesSync(join(server.folder, 'extensions/extensions.json'), new Date(), new Date());
 }
-
-/** In the page, as text: the types of a browser are not those of this program. */
-const WATCH_ROWS = `(() => {
-  globalThis.benchChanges = [];
-  globalThis.benchLongest = 0;
-  const note = (node) => {
-    const element = node.nodeType === 1 ? node : node.parentElement;
-    const row = element?.closest?.('.customview-tree .monaco-list-row');
-    if (row) globalThis.benchChanges.push({ text: row.getAttribute('aria-label') + ' ' + row.textContent, at: Date.now() });
-  };
-  new MutationObserver((records) => {
-    for (const record of records) {
-      note(record.target);
-      for (const added of record.addedNodes) note(added);
-    }
-  }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['aria-label', 'class'] });
-  let last = performance.now();
-  const frame = (now) => {
-    globalThis.benchLongest = Math.max(globalThis.benchLongest, now - last);
-    last = now;
-    requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-})()`;
 
 /** Waits until `isSo`. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {

@@ -1,18 +1,23 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import * as vscode from 'vscode';
+import { descriptionOf, iconOf, spokenOf } from '../../../extension/fleet/session-look.ts';
+import type { Session } from '../../../sidecar/protocol/session.ts';
 
 /** What a benchmark in a window asks of its extension host, over HTTP on loopback. */
 export interface HostAnswers {
-  /** Milliseconds from the beginning of Fairlead's `activate`; null for what has not happened. */
+  /** When what happened to Fairlead, in milliseconds since the epoch; null for what has not happened. */
   '/activation': {
-    /** Its tree has its rows. */
+    /** Its `activate` was called. */
+    began: number | null;
+    /** It knows its rows. */
     filled: number | null;
     /** The editor has asked for them and has them: its own time to open a view is part of it. */
-    shown: number | null;
+    handed: number | null;
   };
-  /** The peer's tree is drawn anew as a whole; `at` stands in each of its rows, milliseconds since the epoch. */
-  '/redraw-peer': { at: number };
+  /** The peer's tree is drawn anew as a whole, with the sessions that were sent; `at` in milliseconds since the epoch. */
+  '/draw-peer': { at: number };
   /** Opens the peer's view. */
   '/show-peer': object;
   '/show-fleet': object;
@@ -20,31 +25,32 @@ export interface HostAnswers {
   '/hide-fleet': object;
 }
 
-const ROWS = 200;
-
-/** A tree as the sample of the documentation has it: everything is drawn anew when anything changes. */
-class PeerTree implements vscode.TreeDataProvider<number> {
+/** The same sessions in the same words, as the sample of the documentation has a tree: everything is drawn anew. */
+class PeerTree implements vscode.TreeDataProvider<Session> {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
-  #at = 0;
+  #sessions: readonly Session[] = [];
 
-  redraw(): number {
-    this.#at = Date.now();
+  draw(sessions: readonly Session[]): number {
+    this.#sessions = sessions;
+    const at = Date.now();
     this.#changed.fire(undefined);
-    return this.#at;
+    return at;
   }
 
-  getChildren(row?: number): number[] {
-    return row === undefined ? Array.from({ length: ROWS }, (_, index) => index) : [];
+  getChildren(session?: Session): Session[] {
+    return session === undefined ? [...this.#sessions] : [];
   }
 
-  getTreeItem(row: number): vscode.TreeItem {
-    const item = new vscode.TreeItem(`Peer row ${row}`);
-    item.id = String(row);
-    item.description = `fairlead/peer-row-${row} at-${this.#at}`;
-    item.iconPath = new vscode.ThemeIcon('check', new vscode.ThemeColor('charts.green'));
-    item.resourceUri = vscode.Uri.from({ scheme: 'bench-peer', path: `/${row}` });
+  getTreeItem(session: Session): vscode.TreeItem {
+    const item = new vscode.TreeItem(session.title);
+    const now = Date.now();
+    item.id = session.id;
+    item.description = descriptionOf(session, now, '');
+    item.iconPath = iconOf(session);
+    item.resourceUri = vscode.Uri.from({ scheme: 'bench-peer', path: `/${session.id}` });
     item.contextValue = 'peer';
+    item.accessibilityInformation = { label: spokenOf(session, now, '') };
     return item;
   }
 }
@@ -58,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
 /** As a test of the extension host, which is how it is told where to: serves until the window goes. */
 export function run(): Promise<void> {
   const server = createServer((request, response) => {
-    void answer(request.url ?? '').then((value) => response.end(JSON.stringify(value)));
+    void answer(request).then((value) => response.end(JSON.stringify(value)));
   });
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();
@@ -68,10 +74,10 @@ export function run(): Promise<void> {
   return new Promise(() => {});
 }
 
-async function answer(path: string): Promise<HostAnswers[keyof HostAnswers]> {
-  switch (path) {
-    case '/redraw-peer':
-      return { at: peer.redraw() };
+async function answer(request: IncomingMessage): Promise<HostAnswers[keyof HostAnswers]> {
+  switch (request.url) {
+    case '/draw-peer':
+      return { at: peer.draw(JSON.parse(await text(request)) as Session[]) };
     case '/show-peer':
       await vscode.commands.executeCommand('bench.peer.focus');
       return {};
@@ -81,13 +87,13 @@ async function answer(path: string): Promise<HostAnswers[keyof HostAnswers]> {
     case '/hide-fleet':
       await vscode.commands.executeCommand('workbench.view.explorer');
       return {};
-    default: {
-      const [began] = performance.getEntriesByName('fairlead.activate');
-      const since = (mark: string) => {
-        const [reached] = performance.getEntriesByName(mark);
-        return began && reached ? reached.startTime - began.startTime : null;
-      };
-      return { filled: since('fairlead.filled'), shown: since('fairlead.shown') };
-    }
+    default:
+      return { began: at('fairlead.activate'), filled: at('fairlead.filled'), handed: at('fairlead.shown') };
   }
+}
+
+/** When a mark was set for the first time. */
+function at(mark: string): number | null {
+  const [reached] = performance.getEntriesByName(mark);
+  return reached === undefined ? null : performance.timeOrigin + reached.startTime;
 }
