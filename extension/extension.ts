@@ -10,17 +10,19 @@ import { Needs } from './fleet/needs.ts';
 let context: Context | undefined;
 
 /** Builds the parts and joins them. The sidecar is asked once a view is there, and never waited for. */
-export function activate(extension: vscode.ExtensionContext): void {
+export async function activate(extension: vscode.ExtensionContext): Promise<void> {
   performance.mark('fairlead.activate');
   const made = new Context(extension);
   context = made;
   // First, so that the sidecar is on its way while the parts are made. VS Code shows nothing of what is thrown here.
   made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
+  extension.subscriptions.push(new FleetPanel(made));
+  // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
+  await new Promise((resolve) => setTimeout(resolve));
   const present = (error: unknown) => presentFailure(made, error);
   const run = (work: Promise<unknown>) => void work.catch(present);
   extension.subscriptions.push(
     ...registerCommands(made, present),
-    new FleetPanel(made),
     new FleetStatus(made.fleet, made.connection),
     new Needs(made.fleet, {
       isOnScreen: (session) => made.terminals.isOnScreen(session),

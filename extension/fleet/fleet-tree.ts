@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
+import { PacedRefresh } from './paced-refresh.ts';
 import { attemptOf, descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
@@ -20,8 +21,9 @@ const AGES_MS = 30_000;
 export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Disposable {
   readonly #fleet: Fleet;
   readonly #ownRepositories: () => readonly string[];
-  readonly #changed = new vscode.EventEmitter<FleetNode | undefined>();
+  readonly #changed = new vscode.EventEmitter<FleetNode[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
+  readonly #pace = new PacedRefresh<FleetNode>((rows) => this.#redraw(rows));
   readonly #disposables: vscode.Disposable[];
   /** Rows that were handed out, so that a fire names the very object. */
   readonly #nodes = new Map<string, FleetNode>();
@@ -36,13 +38,14 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const ages = setInterval(() => this.refresh(), AGES_MS);
     this.#disposables = [
       this.#changed,
+      this.#pace,
       fleet.onDidChange((change) => this.#onChange(change)),
       new vscode.Disposable(() => clearInterval(ages)),
     ];
   }
 
   refresh(): void {
-    this.#changed.fire(undefined);
+    this.#pace.all();
   }
 
   /** When rows may stand elsewhere: draws anew if one does. */
@@ -85,11 +88,21 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       return;
     }
     if (change.kind === 'session') {
-      // First, and alone: what it is matters at once, where it stands a moment later.
-      if (change.before !== undefined) this.#changed.fire(this.#session(change.session.id));
+      const { session, before } = change;
+      // What it is matters at once, where it stands a moment later.
+      if (before !== undefined) {
+        this.#pace.row(this.#session(session.id), { isUrgent: isUrgent(before, session) });
+      }
       if (this.#shapeNow() === this.#shape) return;
     }
-    this.#changed.fire(undefined);
+    this.#pace.all();
+  }
+
+  #redraw(rows: readonly FleetNode[] | undefined): void {
+    // One that was archived meanwhile goes with the whole tree.
+    this.#changed.fire(
+      rows?.filter(({ kind, id }) => kind !== 'session' || this.#fleet.get(id) !== undefined),
+    );
   }
 
   #top(): FleetNode[] {
@@ -205,6 +218,13 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   dispose(): void {
     for (const each of this.#disposables) each.dispose();
   }
+}
+
+/** Whether a row tells something that the person waits for; what it has cost so far is not. */
+function isUrgent(before: Session, now: Session): boolean {
+  return (
+    before.state !== now.state || before.title !== now.title || before.reason?.message !== now.reason?.message
+  );
 }
 
 /** What menus match with `viewItem =~`. */

@@ -47,8 +47,9 @@ export class FleetPanel implements vscode.Disposable {
     const emptiness = this.#emptiness();
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
     const { state } = this.#context.connection;
-    // An empty text is no message.
-    this.#view.message = state.kind === 'lost' ? 'The connection to the sidecar is being made again…' : '';
+    // An empty text is no message. VS Code counts each that is set as a change of rows, and draws none a moment after.
+    const message = state.kind === 'lost' ? 'The connection to the sidecar is being made again…' : '';
+    if ((this.#view.message ?? '') !== message) this.#view.message = message;
   }
 
   #emptiness(): Emptiness {

@@ -29,6 +29,8 @@ export async function tree(run: Run): Promise<Figure[]> {
     world.model
       .when(prompt(`Ask ${repeat}`))
       .callsTool('Bash', () => ({ command: wantedOf(repeat), description: 'Ask' }))
+      // An agent thinks before it asks: by then its row tells that it works.
+      .after(1_000)
       .thenSays('Done.');
   }
   // As long as a turn lasts at least: the order changes twice.
