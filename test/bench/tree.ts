@@ -35,7 +35,7 @@ export async function tree(run: Run): Promise<Figure[]> {
   }
   // As long as a turn lasts at least: the order changes twice.
   world.model.when(prompt('Again')).says('Done.').after(300);
-  const session = await world.start('Again', '--title', 'The one that works');
+  const session = await world.start('Again', '--title', 'The one that works', '--mode', 'manual');
   await world.finished(session.id);
 
   run.report(`making ${sizes.event} sessions`);
