@@ -23,7 +23,7 @@ export async function activate(run: Run): Promise<Figure[]> {
 }
 
 async function warm(run: Run): Promise<Figure[]> {
-  const bench = await BenchWindow.open(run, { onlyByView: true });
+  await using bench = await BenchWindow.open({ onlyByView: true });
   const sessions = await growFleet(bench.desk.world, run.isQuick ? FEW_SESSIONS : SESSIONS);
   const titles = sessions.map(({ title }) => title).sort();
   // From here on it remembers where the sidecar is.
@@ -68,7 +68,7 @@ async function warm(run: Run): Promise<Figure[]> {
 }
 
 async function cold(run: Run): Promise<Figure> {
-  const world = await run.own(World.open());
+  await using world = await World.open();
   await growFleet(world, run.isQuick ? FEW_SESSIONS : SESSIONS);
   const { home, environment } = world.fairlead;
   const { version, build, socket } = await world.json<SidecarInfo & { socket: string }>('up');

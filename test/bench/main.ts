@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { activate } from './activate.ts';
 import { type Figure, lineOf } from './support/figure.ts';
-import { Run } from './support/run.ts';
+import type { Run } from './support/run.ts';
+import { Traces } from './support/traces.ts';
 import { tree } from './tree.ts';
 
 /**
@@ -23,38 +24,24 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-let current: Run | undefined;
-let isBroken = false;
+const traces = new Traces();
 for (const [signal, exitCode] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const) {
-  process.on(signal, async () => {
-    // Whoever tells the whole group tells it twice.
-    if (isBroken) return;
-    isBroken = true;
-    await current?.[Symbol.asyncDispose]().catch((error: unknown) => console.error(error));
-    process.exit(exitCode);
-  });
+  process.once(signal, () => process.exit(exitCode));
 }
+process.once('exit', () => traces.remove());
 
+// What is said on the way goes beside the figures.
+const report = (line: string) => console.error(line);
+const run: Run = { repeats: values.quick ? 1 : 9, isQuick: values.quick, report };
 const figures: Figure[] = [];
 for (const name of names) {
-  // What is said on the way goes beside the figures.
-  const run = new Run({ isQuick: values.quick, report: (line) => console.error(line) });
-  current = run;
-  try {
-    for (const figure of (await BENCHMARKS[name]?.(run)) ?? []) {
-      figures.push(figure);
-      console.log(values.json ? JSON.stringify(figure) : lineOf(figure));
-    }
-  } catch (error) {
-    // What fails while everything is being ended fails for that.
-    if (isBroken) await new Promise(() => {});
-    throw error;
-  } finally {
-    if (!isBroken) await run[Symbol.asyncDispose]();
+  for (const figure of (await BENCHMARKS[name]?.(run)) ?? []) {
+    figures.push(figure);
+    console.log(values.json ? JSON.stringify(figure) : lineOf(figure));
   }
 }
 const isBad = ({ ratio, floor, equal }: Figure) =>

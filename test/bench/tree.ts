@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, watch } from 'node:fs';
+import { closeSync, type FSWatcher, fstatSync, openSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { eventsFolder } from '../../sidecar/agents/claude/settings.ts';
 import { Answer, ListSessions, SendPrompt, Wait, type WaitGoal } from '../../sidecar/protocol/protocol.ts';
@@ -22,7 +22,7 @@ const FRAME_LIMIT = 50;
  * because their order changes.
  */
 export async function tree(run: Run): Promise<Figure[]> {
-  const bench = await BenchWindow.open(run);
+  await using bench = await BenchWindow.open();
   const { world } = bench.desk;
   const sizes = run.isQuick ? FEW_SESSIONS : SESSIONS;
   for (let repeat = 0; repeat < run.repeats; repeat += 1) {
@@ -64,11 +64,10 @@ async function eventFigure(run: Run, bench: BenchWindow, agent: Agent): Promise<
   let equal = true;
   for (let repeat = 0; repeat < run.repeats; repeat += 1) {
     await settled(bench);
-    const dropped = dropOf('PermissionRequest', folder);
+    using drops = new Drops(folder, wantedOf(repeat));
     await agent.send(`Ask ${repeat}`);
-    // What is asked is told by the hook alone; that something is asked, other signals tell as well.
     const changed = await bench.firstRow('fleet', wantedOf(repeat));
-    times.ours.push(changed - (await dropped));
+    times.ours.push(changed - drops.lastUntil(changed));
 
     const sessions = await agent.sessions();
     await settled(bench);
@@ -85,26 +84,40 @@ async function eventFigure(run: Run, bench: BenchWindow, agent: Agent): Promise<
   return figureOf('tree.event', times, { floor: 1, stretch: 3, equal });
 }
 
-/** When the file of the next event of this name is dropped, in milliseconds since the epoch. */
-function dropOf(event: string, folder: string): Promise<number> {
-  return new Promise((resolve) => {
-    const watcher = watch(folder, (_kind, name) => {
+/** The hook events that name what is asked, and when each was dropped. */
+class Drops implements Disposable {
+  readonly #watcher: FSWatcher;
+  readonly #times: number[] = [];
+
+  constructor(folder: string, wanted: string) {
+    this.#watcher = watch(folder, (_kind, name) => {
       if (name === null || name.startsWith('.')) return;
-      const at = droppedAt(join(folder, name), event);
-      if (at === undefined) return;
-      watcher.close();
-      resolve(at);
+      const at = droppedAt(join(folder, name), wanted);
+      if (at !== undefined) this.#times.push(at);
     });
-  });
+  }
+
+  /**
+   * The last one until `at`, in milliseconds since the epoch: the row tells what they tell. Another signal may have told
+   * that it is asked; then this is earlier than what made the row change.
+   */
+  lastUntil(at: number): number {
+    const last = this.#times.filter((time) => time <= at).at(-1);
+    if (last === undefined) throw new Error('The row changed before any hook told of it.');
+    return last;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watcher.close();
+  }
 }
 
-/** When a file of this event got its name; undefined for another event, and for a file that is gone by now. */
-function droppedAt(file: string, event: string): number | undefined {
+/** When a file of such an event got its name; undefined for another event, and for a file that is gone by now. */
+function droppedAt(file: string, wanted: string): number | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, 'r');
-    if (!readFileSync(descriptor, 'utf8').includes(`"hook_event_name":"${event}"`)) return undefined;
-    return fstatSync(descriptor).ctimeMs;
+    return readFileSync(descriptor, 'utf8').includes(wanted) ? fstatSync(descriptor).ctimeMs : undefined;
   } catch {
     return undefined;
   } finally {

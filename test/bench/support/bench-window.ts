@@ -8,6 +8,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { Session } from '../../../sidecar/protocol/session.ts';
@@ -15,7 +16,6 @@ import { Desk } from '../../e2e/support/window.ts';
 import { closeBrowser, type Workbench } from '../../e2e/support/workbench.ts';
 import type { HostAnswers } from '../window-extension/extension.ts';
 import { ROW_WATCH } from './row-watch.ts';
-import type { Run } from './run.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../window-extension');
 
@@ -23,7 +23,7 @@ const SOURCE = resolve(import.meta.dirname, '../window-extension');
 export type Tree = 'fleet' | 'peer';
 
 /** A window of a real VS Code with the packaged extension and, beside it, one that answers a benchmark from inside. */
-export class BenchWindow {
+export class BenchWindow implements AsyncDisposable {
   readonly desk: Desk;
   readonly window: Workbench;
   readonly #extension: string;
@@ -36,18 +36,14 @@ export class BenchWindow {
     this.#portFile = portFile;
   }
 
-  /** With `onlyByView` Fairlead is activated when its view is opened, and not before. Ends with `run`. */
-  static async open(run: Run, { onlyByView = false } = {}): Promise<BenchWindow> {
-    await run.own(Promise.resolve({ [Symbol.asyncDispose]: closeBrowser }));
-    const folder = process.env.TMPDIR ?? '/tmp';
-    const portFile = join(folder, `fairlead-bench-${process.pid}.port`);
-    const desk = await run.own(
-      Desk.open({
-        smokeTestDriver: true,
-        env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
-        settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
-      }),
-    );
+  /** With `onlyByView` Fairlead is activated when its view is opened, and not before. */
+  static async open({ onlyByView = false } = {}): Promise<BenchWindow> {
+    const portFile = join(tmpdir(), 'bench.port');
+    const desk = await Desk.open({
+      smokeTestDriver: true,
+      env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
+      settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
+    });
     const extension = join(desk.world.repository.root, 'bench-extension');
     mkdirSync(extension);
     cpSync(join(SOURCE, 'package.json'), join(extension, 'package.json'));
@@ -62,8 +58,7 @@ export class BenchWindow {
     });
     const window = await desk.window();
     if (onlyByView) activateOnlyByView(desk);
-    const bench = new BenchWindow(desk, window, extension, portFile);
-    return run.own(Promise.resolve(Object.assign(bench, { [Symbol.asyncDispose]: () => bench.#close() })));
+    return new BenchWindow(desk, window, extension, portFile);
   }
 
   /** Loads the window anew, with the extension that answers. */
@@ -128,11 +123,16 @@ export class BenchWindow {
     return Number(readFileSync(this.#portFile, 'utf8'));
   }
 
-  async #close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     // What answers is broken off with the window, which says so in its console.
     this.window.page.removeAllListeners('console').removeAllListeners('pageerror');
     this.window.errors.length = 0;
-    rmSync(this.#portFile, { force: true });
+    try {
+      await this.desk[Symbol.asyncDispose]();
+    } finally {
+      await closeBrowser();
+      rmSync(this.#portFile, { force: true });
+    }
   }
 }
 

@@ -12,10 +12,6 @@ let browser: Promise<Browser> | undefined;
 function openBrowser(): Promise<Browser> {
   browser ??= chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    // It ends with its pipe. To be told of a signal would end this process before it has ended everything else.
-    handleSIGINT: false,
-    handleSIGTERM: false,
-    handleSIGHUP: false,
     args: [
       '--no-sandbox',
       '--disable-gpu',
