@@ -31,7 +31,7 @@ const CHECK_MS = 10_000;
 /** How long the ptyhost is waited for at the start, in milliseconds. */
 const REACHED_WITHIN_MS = 2_000;
 
-/** Events come in bursts: one look for those that come within so many milliseconds. */
+/** Hints come in bursts: one look for those that come within so many milliseconds. */
 const GATHER_MS = 15;
 
 /** Claude Code may write the last row of an answer after its Stop hook has run: so long after it, in milliseconds. */
@@ -47,6 +47,8 @@ interface Watched {
   background?: boolean;
   /** A look is due and has not begun: it will find whatever happens until then. */
   isDue: boolean;
+  /** When the last look began, on the monotonic clock. */
+  lookedAt: number;
   /** What is stored is how the session is. */
   isKnown: boolean;
   feed: Feed;
@@ -148,7 +150,8 @@ export class Observation {
 
   #add(id: string, isKnown: boolean): void {
     if (this.#watched.has(id)) return;
-    this.#watched.set(id, { folder: undefined, isDue: false, isKnown, feed: this.#newFeed(id) });
+    const lookedAt = Number.NEGATIVE_INFINITY;
+    this.#watched.set(id, { folder: undefined, isDue: false, lookedAt, isKnown, feed: this.#newFeed(id) });
   }
 
   /** Looks at once; resolves when what was found is stored. Never rejects: the next look tries again. */
@@ -217,7 +220,10 @@ export class Observation {
     watched.folder = undefined;
     try {
       makePrivateFolder(gitDir, path);
-      const watcher = watch(path, { persistent: false }, () => this.#hint(id));
+      const watcher = watch(path, { persistent: false }, (_kind, name) => {
+        // One that is still being written has a name with a dot.
+        if (name?.startsWith('.') !== true) this.#hint(id, { isEvent: true });
+      });
       watched.folder = { watcher, path, inode: inodeOf(path) };
       watched.unwatchedWhy = undefined;
       watcher.on('error', () => {
@@ -237,11 +243,14 @@ export class Observation {
     return new Feed(this.#context, session);
   }
 
-  #hint(id: string): void {
+  /** Calls for a look. An event is looked at at once, unless there was a look just now: it tells most. */
+  #hint(id: string, { isEvent = false } = {}): void {
     const watched = this.#watched.get(id);
     if (watched === undefined || watched.isDue) return;
     watched.isDue = true;
-    this.#context.clock.after(GATHER_MS, () => void this.look(id));
+    const { clock } = this.#context;
+    const isFirst = isEvent && clock.monotonic() - watched.lookedAt > GATHER_MS;
+    clock.after(isFirst ? 0 : GATHER_MS, () => void this.look(id));
   }
 
   #check(): void {
@@ -277,7 +286,10 @@ export class Observation {
   async #lookOnce(id: string): Promise<boolean> {
     const { table } = this.#context;
     const watched = this.#watched.get(id);
-    if (watched !== undefined) watched.isDue = false;
+    if (watched !== undefined) {
+      watched.isDue = false;
+      watched.lookedAt = this.#context.clock.monotonic();
+    }
     const before = table.find(id);
     if (watched === undefined || before === undefined || before.life === 'archived') return true;
     if (before.git_dir === null) return true;
