@@ -72,6 +72,8 @@ const options = {
   banner: { js: `#!/usr/bin/env node\n${readFileSync(join(root, 'scripts', 'require-node.cjs'), 'utf8')}` },
   sourcemap: true,
   minifySyntax: true,
+  // What is read and hashed at every start is a quarter less. Names stay: the log has them.
+  minifyWhitespace: true,
   legalComments: 'linked',
   logLevel: 'warning',
 };

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dialogOptions } from '../../../sidecar/agents/claude/dialog.ts';
+import { findTranscript } from '../../../sidecar/agents/claude/transcript-path.ts';
 import type { SidecarStatus } from '../../../sidecar/protocol/protocol.ts';
 import type { Session, Turn } from '../../../sidecar/protocol/session.ts';
 import { Attached } from '../../support/attached.ts';
@@ -189,6 +190,14 @@ describe('what people see of an agent', () => {
     const { id } = await world.start('Remember the sum');
     await waitFor('finished', id);
     await world.json('send', id, 'Work on for ever');
+    // The agent tells of a prompt before it writes it down.
+    const { conversation } = await world.model.waitFor(
+      (request) => request.conversation?.prompts.at(-1) === 'Work on for ever',
+    );
+    const transcript = findTranscript(world.claude.configDir, conversation?.sessionId ?? '') ?? '';
+    await expect
+      .poll(() => readFileSync(transcript, 'utf8'), { timeout: 15_000 })
+      .toContain('Work on for ever');
     const pid = await agentPid(id);
     process.kill(pid, 'SIGKILL');
     await gone(pid);
