@@ -1,4 +1,5 @@
 import { type Browser, type ConsoleMessage, chromium, type Locator, type Page } from 'playwright-core';
+import { findBrowser } from './installation.ts';
 
 /** How long something that has to appear may take on a busy machine, in milliseconds. */
 const PATIENCE = 30_000;
@@ -10,8 +11,10 @@ const NOT_OURS =
 let browser: Promise<Browser> | undefined;
 
 function openBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (executablePath === undefined) throw new Error('There is no Chromium on PATH; CHROMIUM can name one.');
   browser ??= chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath,
     args: [
       '--no-sandbox',
       '--disable-gpu',
