@@ -91,7 +91,7 @@ function runTelling(what: string, command: string, signal?: AbortSignal): Promis
   return new Promise((done) => {
     const child = spawn(program, args, {
       cwd: ROOT,
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      env: { ...withoutNpm(process.env), DEBIAN_FRONTEND: 'noninteractive' },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(signal === undefined ? {} : { signal }),
     });
@@ -108,6 +108,11 @@ function runTelling(what: string, command: string, signal?: AbortSignal): Promis
     child.once('error', (error) => end(error.message));
     child.once('close', (code) => end(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
   });
+}
+
+/** What an npm leaves to the scripts that it runs; another npm would take it for its own, the version of Node included. */
+function withoutNpm(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^npm_/i.test(name)));
 }
 
 function isDebian(): boolean {

@@ -124,6 +124,16 @@ export class Workbench implements AsyncDisposable {
     return this.page.locator('.quick-input-widget:visible');
   }
 
+  /** Closes the editor that lies over the others. While that has the focus it takes the keys of most commands. */
+  async closeModal(): Promise<void> {
+    const modal = this.page.locator('.monaco-modal-editor-block');
+    await modal
+      .locator('.modal-editor-action-container')
+      .getByRole('button', { name: /^Close/ })
+      .click();
+    await modal.waitFor({ state: 'detached' });
+  }
+
   async openFleet(): Promise<void> {
     const fleet = this.page.locator('.sidebar .composite.title', { hasText: /Fairlead/i });
     if (!(await fleet.isVisible())) {
