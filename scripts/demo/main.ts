@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs, styleText } from 'node:util';
+import { findProgram } from '../../sidecar/platform/programs.ts';
 import { quoteWord } from '../../sidecar/platform/shell.ts';
 import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prepareClaude } from '../../test/support/claude.ts';
 import { ScriptedModel } from '../../test/support/model/scripted-model.ts';
 import { type Editor, openEditor } from './editor.ts';
+import { personEnvironment } from './person-environment.ts';
 import { makeDemoRepository } from './repository.ts';
 import tell from './stories.ts';
 import { TASKS } from './tasks.ts';
@@ -94,7 +96,7 @@ function interrupted(): Promise<never> {
 function demoEnvironment(): Record<string, string> {
   const home = { FAIRLEAD_HOME: join(folder, 'fairlead') };
   if (model === undefined) {
-    return { ...(process.env as Record<string, string>), ...home };
+    return { ...personEnvironment(), ...home };
   }
   tell(model);
   const claude = prepareClaude({ home: join(folder, 'home'), modelUrl: model.url, trusted: [repository] });
@@ -102,6 +104,11 @@ function demoEnvironment(): Record<string, string> {
 }
 
 async function demonstrate(): Promise<void> {
+  if (values.real && findProgram('claude', environment) === undefined) {
+    throw new Error(
+      'there is no claude on your PATH: install Claude Code and sign in, or play without --real.',
+    );
+  }
   heading('A repository with one commit on main');
   makeDemoRepository(repository);
   console.log(repository);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
+import { withoutNpm } from '../../../scripts/demo/person-environment.ts';
 import { SERVER } from './code-server.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -108,11 +109,6 @@ function runTelling(what: string, command: string, signal?: AbortSignal): Promis
     child.once('error', (error) => end(error.message));
     child.once('close', (code) => end(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
   });
-}
-
-/** What an npm leaves to the scripts that it runs; another npm would take it for its own, the version of Node included. */
-function withoutNpm(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^npm_/i.test(name)));
 }
 
 function isDebian(): boolean {
