@@ -2,6 +2,6 @@
 // output has figures only.
 import { install, run } from './setup.mjs';
 
-install();
-run('node', ['test/bench/setup.ts'], {}, ['inherit', process.stderr, 'inherit']);
-run('node', ['test/bench/main.ts', ...process.argv.slice(2)]);
+await install();
+await run('node', ['test/bench/setup.ts'], {}, ['inherit', process.stderr, 'inherit']);
+await run('node', ['test/bench/main.ts', ...process.argv.slice(2)]);

@@ -8,11 +8,11 @@ process.on('exit', (code) => {
   if (code !== 0 && !counted) console.log('0 passed, 1 failed');
 });
 
-install();
+await install();
 const chosen = process.argv.slice(2);
 if (chosen.length === 0) {
-  run('biome', ['check', '--error-on-warnings', '.']);
-  run('tsc', ['--noEmit']);
+  await run('biome', ['check', '--error-on-warnings', '.']);
+  await run('tsc', ['--noEmit']);
 }
 counted = true;
-run('vitest', ['run', ...chosen]);
+await run('vitest', ['run', ...chosen]);

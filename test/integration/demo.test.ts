@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import tell from '../../scripts/demo/stories.ts';
 import { CLAUDE, prepareClaude } from '../support/claude.ts';
 import { ScriptedModel } from '../support/model/scripted-model.ts';
 import { processesNaming } from '../support/processes.ts';
+import { removeFolder } from '../support/remove-folder.ts';
 
 const DEMO = resolve(import.meta.dirname, '../../scripts/demo/main.ts');
 /** Where npm puts the tools of this folder, its own `claude` among them. */
@@ -19,8 +20,8 @@ describe('the demo in the terminal alone', { timeout: 180_000 }, () => {
     expect(output).toContain('Three prompts became three landings on main.');
     expect(code).toBe(0);
     expect(output).not.toMatch(/VS Code|code-server|127\.0\.0\.1/);
+    await expect.poll(() => processesNaming(place.folder), { timeout: 20_000 }).toEqual([]);
     expect(place.left()).toEqual([]);
-    expect(await processesNaming(place.folder)).toEqual([]);
   });
 
   it('plays with the claude on the PATH of the person, in their environment, with --real', async () => {
@@ -80,7 +81,7 @@ class Place implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    removeFolder(this.folder);
   }
 }
 
