@@ -19,6 +19,11 @@ const NOT_OURS: readonly { text: RegExp; url?: RegExp }[] = [
   // The gallery of extensions, where there is no network.
   { text: /^Failed to load resource: net::ERR_/, url: /^https:\/\/open-vsx\.org\// },
   { text: /Failed: getaddrinfo \w+ open-vsx\.org/ },
+  // Its own files of the person, which it gives up reading on a busy machine to begin anew.
+  {
+    text: /Unable to read file 'vscode-remote:[^']*\/data\/User\/\w+\.json' \(Canceled: Canceled\)/,
+    url: /\/workbench\.js$/,
+  },
   // A sign-in that the server has no extension for.
   { text: /Timed out waiting for authentication provider 'github' to register/ },
   // The workbench's own services, when the page goes.
