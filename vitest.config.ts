@@ -2,13 +2,35 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/{unit,integration,faults}/**/*.test.ts'],
-    // Real processes on a small machine: two workers keep the timings of PTYs and agents honest.
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     reporters: ['default', './test/support/summary-reporter.ts'],
-    setupFiles: ['test/support/property-seed.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    projects: [
+      {
+        test: {
+          name: 'headless',
+          include: ['test/{unit,integration,faults}/**/*.test.ts'],
+          // Real processes on a small machine: two workers keep the timings of PTYs and agents honest.
+          maxWorkers: 2,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/property-seed.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'window',
+          include: ['test/e2e/**/*.test.ts'],
+          // After all others, one file at a time: a server, a browser and agents keep two cores busy.
+          sequence: { groupOrder: 1 },
+          maxWorkers: 1,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          // What has to appear may take its time on a busy machine.
+          expect: { poll: { timeout: 30_000, interval: 100 } },
+          globalSetup: ['test/e2e/support/global-setup.ts'],
+          setupFiles: ['test/e2e/support/need-window.ts'],
+        },
+      },
+    ],
   },
 });

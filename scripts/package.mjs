@@ -41,7 +41,7 @@ if (unknown.length > 0) {
   console.error(`There is no target ${unknown.join(', ')}; there are ${TARGETS.join(', ')}.`);
   process.exit(2);
 }
-if (values.build) install();
+if (values.build) await install();
 // A Node that is new enough for the packager, which the machine's own need not be.
 const bundled = join(root, 'node_modules', '.bin', 'node');
 const node = existsSync(bundled) ? bundled : process.execPath;

@@ -1,5 +1,5 @@
 // Installs what the lock file names when that is not there yet. Runs on Node 20 and newer, with nothing installed.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,21 +9,35 @@ const bin = join(root, 'node_modules', '.bin');
 const stamp = join(root, 'node_modules', '.fairlead-installed');
 
 /** Makes node_modules match the lock file; quick when it does already. */
-export function install() {
+export async function install() {
   const lock = statSync(join(root, 'package-lock.json')).mtimeMs;
   if (existsSync(stamp) && statSync(stamp).mtimeMs >= lock) return;
   console.log('Installing packages…');
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, '');
 }
 
-/** Runs a program with the installed tools first on PATH; ends this process when it fails. */
-export function run(command, args, env = {}, stdio = 'inherit') {
-  const result = spawnSync(command, args, {
+/**
+ * Runs a program with the installed tools first on PATH. Ends this process when the program fails, and never before it:
+ * what is told to end has to be able to do so in order.
+ */
+export async function run(command, args, env = {}, stdio = 'inherit') {
+  const child = spawn(command, args, {
     cwd: root,
     stdio,
     env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}`, ...env },
   });
-  if (result.error) throw result.error;
-  if (result.status !== 0) process.exit(result.status ?? 1);
+  const handlers = {
+    // The terminal has sent it to the program as well.
+    SIGINT: () => {},
+    SIGTERM: () => child.kill('SIGTERM'),
+    SIGHUP: () => child.kill('SIGHUP'),
+  };
+  for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
+  const status = await new Promise((done, fail) => {
+    child.once('error', fail);
+    child.once('close', done);
+  });
+  for (const [signal, handler] of Object.entries(handlers)) process.off(signal, handler);
+  if (status !== 0) process.exit(status ?? 1);
 }

@@ -22,8 +22,8 @@ if (!once && !process.stdout.isTTY) {
   once = true;
   chosen.push('--once');
 }
-install();
-run('node', [once ? 'scripts/build.mjs' : 'scripts/package.mjs']);
-run('node', ['scripts/demo/main.ts', ...chosen], {
+await install();
+await run('node', [once ? 'scripts/build.mjs' : 'scripts/package.mjs']);
+await run('node', ['scripts/demo/main.ts', ...chosen], {
   FAIRLEAD_DEMO_NODE: process.versions.node,
 });

@@ -21,6 +21,9 @@ type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void
 /** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
 const DRAWN_WITHIN_MS = 100;
 
+/** How long an ending sidecar is waited for, in milliseconds: what it has under way ends first. */
+const ENDS_WITHIN_MS = 30_000;
+
 /** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
 const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
 
@@ -125,11 +128,14 @@ export class Connection implements vscode.Disposable {
 
   /** Ends the sidecar, which leaves its agents running, and starts the one of this extension. */
   async restart(): Promise<void> {
+    const before = this.#state.kind === 'ready' ? this.#state.info.pid : undefined;
     await this.request('StopSidecar', { terminals: false }).catch((error: unknown) => {
       // Ending is what was asked for: a connection that went first is no failure.
       if (failureOf(error).code !== 'daemon.lost') this.#output.warn(failureOf(error).message);
     });
     await this.#drop();
+    // It answers before it takes no more connections: one that it takes then is lost in the midst of the greeting.
+    if (before !== undefined) await ended(before);
     await this.start();
   }
 
@@ -212,6 +218,22 @@ export class Connection implements vscode.Disposable {
     this.#disposed = true;
     this.#stateChanged.dispose();
     this.#glimpsed.dispose();
+  }
+}
+
+/** Resolves when the process has ended, or has taken too long. */
+async function ended(pid: number): Promise<void> {
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (isAlive(pid) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // What may not be signalled lives.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { findProgram } from '../../sidecar/platform/programs.ts';
 import { messageOf } from '../../sidecar/protocol/errors.ts';
 import { CodeServer } from '../../test/e2e/support/code-server.ts';
-import { installCodeServer } from './code-server.ts';
+import { installCodeServer } from '../../test/e2e/support/installation.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);

@@ -1,15 +1,18 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs, styleText } from 'node:util';
+import { findProgram } from '../../sidecar/platform/programs.ts';
 import { quoteWord } from '../../sidecar/platform/shell.ts';
 import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prepareClaude } from '../../test/support/claude.ts';
 import { ScriptedModel } from '../../test/support/model/scripted-model.ts';
+import { removeFolder } from '../../test/support/remove-folder.ts';
 import { type Editor, openEditor } from './editor.ts';
+import { personEnvironment } from './person-environment.ts';
 import { makeDemoRepository } from './repository.ts';
 import tell from './stories.ts';
 import { TASKS } from './tasks.ts';
@@ -43,9 +46,9 @@ const environment = demoEnvironment();
 let failed = false;
 let played = false;
 let editor: Editor | undefined;
-/** Ctrl-C, a closed window or a reader that has seen enough end the demo in order: no agent is left to go on. */
+/** Ctrl-C, a closed window or a reader that has seen enough end the demo in order, however often they are told. */
 const stopped = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
 process.stdout.on('error', () => stopped.abort());
 try {
   await Promise.race([demonstrate(), interrupted()]);
@@ -58,11 +61,11 @@ try {
     );
   }
 } finally {
+  if (stopped.signal.aborted) console.log('\nEnding what runs…');
   await editor?.close().catch(() => {});
   await run(process.execPath, [FAIRLEAD, 'down', '--all'], 'kept', null).catch(() => {});
   await model?.stop();
-  if ((!failed || stopped.signal.aborted) && !values.keep)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  if ((!failed || stopped.signal.aborted) && !values.keep) removeFolder(folder);
 }
 if (stopped.signal.aborted) process.exit(played ? 0 : 130);
 if (failed) {
@@ -94,7 +97,7 @@ function interrupted(): Promise<never> {
 function demoEnvironment(): Record<string, string> {
   const home = { FAIRLEAD_HOME: join(folder, 'fairlead') };
   if (model === undefined) {
-    return { ...(process.env as Record<string, string>), ...home };
+    return { ...personEnvironment(), ...home };
   }
   tell(model);
   const claude = prepareClaude({ home: join(folder, 'home'), modelUrl: model.url, trusted: [repository] });
@@ -102,6 +105,11 @@ function demoEnvironment(): Record<string, string> {
 }
 
 async function demonstrate(): Promise<void> {
+  if (values.real && findProgram('claude', environment) === undefined) {
+    throw new Error(
+      'there is no claude on your PATH: install Claude Code and sign in, or play without --real.',
+    );
+  }
   heading('A repository with one commit on main');
   makeDemoRepository(repository);
   console.log(repository);
@@ -205,7 +213,8 @@ function fairlead(args: readonly string[]): Promise<string> {
 
 function showGit(...args: string[]): Promise<string> {
   console.log(styleText('dim', `$ git ${args.map(quoteWord).join(' ')}`));
-  return run('git', args, 'shown');
+  // A pager would wait for somebody in a low terminal.
+  return run('git', ['--no-pager', ...args], 'shown');
 }
 
 /** Runs to the end without blocking: the scripted model answers from this very process. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { activate } from './activate.ts';
+import { setUp } from './setup.ts';
 import { type Figure, lineOf } from './support/figure.ts';
 import type { Run } from './support/run.ts';
 import { Traces } from './support/traces.ts';
@@ -22,6 +23,12 @@ if (unknown.length > 0) {
     `There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}.`,
   );
   process.exit(2);
+}
+
+const missing = await setUp();
+if (missing !== undefined) {
+  console.error(missing);
+  process.exit(1);
 }
 
 const traces = new Traces();

@@ -181,7 +181,7 @@ describe('commands of the window', () => {
     await expect
       .poll(async () => (await world.json<SidecarStatus>('status')).sidecar.pid)
       .not.toBe(before.sidecar.pid);
-    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/sessions/);
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/ sessions?\b/);
     expect((await world.json<SidecarStatus>('status')).terminals).toEqual(before.terminals);
   });
 });

@@ -9,19 +9,24 @@ import type { Desk } from './support/window.ts';
 const it = atDesk();
 
 describe('terminals of sessions', () => {
-  it('take the answer to a permission, and start an agent that has ended again', async ({ desk, window }) => {
+  it('take Enter for the answer to a permission, and start an agent that has ended again', async ({
+    desk,
+    window,
+  }) => {
     const { world } = desk;
     world.model
       .when(prompt('Correct the answer'))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/src/app.js`, content: 'export {};\n' }))
       .thenSays('It is corrected.');
-    const { id } = await world.start('Correct the answer', '--mode', 'manual');
+    const { id, worktree } = await world.start('Correct the answer', '--mode', 'manual');
     await world.asks(id);
     await window.openFleet();
     await window.row('Correct the answer').click();
-    await window.terminalShows(/Do you want to/);
-    await window.typeInTerminal('1');
+    // The dialog is the agent's own; what it offers first is to allow.
+    await window.terminalShows(/Do you want to[\s\S]*❯ 1\. Yes/);
+    await window.typeInTerminal('\n');
     await window.terminalShows('It is corrected.');
+    expect(world.repository.at(worktree).read('src/app.js')).toBe('export {};\n');
     await world.finished(id);
     await expect.poll(() => window.badge()).toBe('');
 

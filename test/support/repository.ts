@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Git, type GitSetup } from '../../sidecar/git/git.ts';
 import { openRepository, type Repository } from '../../sidecar/git/repository.ts';
+import { removeFolder } from './remove-folder.ts';
 
 /** What a path should hold: text, bytes, a mode, a symbolic link; null removes it. */
 export type Content = string | Buffer | null | { link: string } | { text: string; executable: true };
@@ -277,6 +278,6 @@ export class TestRepository implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    removeFolder(this.root);
   }
 }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { removeFolder } from './remove-folder.ts';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -150,7 +151,7 @@ export class SidecarHarness implements AsyncDisposable {
       }
       await gone(pid);
     }
-    rmSync(this.home, { recursive: true, force: true });
+    removeFolder(this.home);
   }
 }
 

@@ -6,15 +6,22 @@ export default class SummaryReporter implements Reporter {
     let passed = 0;
     let failed = unhandled.length;
     let skipped = 0;
+    /** Why, with how many for that reason. */
+    const reasons = new Map<string, number>();
     for (const module of modules) {
       if (module.errors().length > 0) failed += module.errors().length;
       for (const test of module.children.allTests()) {
-        const state = test.result().state;
-        if (state === 'passed') passed += 1;
-        else if (state === 'failed') failed += 1;
-        else skipped += 1;
+        const result = test.result();
+        if (result.state === 'passed') passed += 1;
+        else if (result.state === 'failed') failed += 1;
+        else {
+          skipped += 1;
+          const reason = (result.state === 'skipped' && result.note) || 'without a reason';
+          reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+        }
       }
     }
+    for (const [reason, count] of reasons) console.error(`${count} skipped: ${reason}`);
     if (process.env.CI && skipped > 0) {
       failed += skipped;
       process.exitCode = 1;

@@ -1,17 +1,43 @@
 import { type Browser, type ConsoleMessage, chromium, type Locator, type Page } from 'playwright-core';
+import { findBrowser } from './installation.ts';
 
 /** How long something that has to appear may take on a busy machine, in milliseconds. */
 const PATIENCE = 30_000;
 
-/** Complaints of the workbench itself in a browser, which no extension can help. */
-const NOT_OURS =
-  /favicon|service-worker|net::ERR_|Failed to load resource|ResizeObserver|marketplace|vsda|gallery|WebGL|sandbox|An iframe which has both|punycode|navigator is now a global|serviceWorker|bad HTTP response code|authentication provider|\[lifecycle\]|Canceled: Canceled|vscode-log:|onUnload/i;
+/**
+ * What VS Code says of itself: by its words, and by the address that they are about or come from where the words alone
+ * could be anybody's. Each was seen with an empty window, or with the extension's part in it ruled out.
+ */
+const NOT_OURS: readonly { text: RegExp; url?: RegExp }[] = [
+  // Files that only the program around the server has.
+  {
+    text: /^Failed to load resource: .* 404 /,
+    url: /\/favicon[\w-]*\.(ico|svg)$|\/vsda(_bg)?\.(js|wasm)$|\/update\/check$/,
+  },
+  { text: /^A bad HTTP response code \(404\) was received when fetching the script\.$/, url: /^$/ },
+  { text: /\[Service Worker\] registration TypeError: .*\/serviceWorker\.js/ },
+  // The gallery of extensions, where there is no network.
+  { text: /^Failed to load resource: net::ERR_/, url: /^https:\/\/open-vsx\.org\// },
+  { text: /Failed: getaddrinfo \w+ open-vsx\.org/ },
+  // Its own files of the person, which it gives up reading on a busy machine to begin anew.
+  {
+    text: /Unable to read file 'vscode-remote:[^']*\/data\/User\/\w+\.json' \(Canceled: Canceled\)/,
+    url: /\/workbench\.js$/,
+  },
+  // A sign-in that the server has no extension for.
+  { text: /Timed out waiting for authentication provider 'github' to register/ },
+  // The workbench's own services, when the page goes.
+  { text: /\[lifecycle\] Long running operations during shutdown are unsupported in the web/ },
+  { text: /Unable to write file 'vscode-log:.*\(Error: IndexedDB database 'vscode-web-db' is closed\.\)/ },
+];
 
 let browser: Promise<Browser> | undefined;
 
 function openBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (executablePath === undefined) throw new Error('There is no Chromium on PATH; CHROMIUM can name one.');
   browser ??= chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -119,6 +145,16 @@ export class Workbench implements AsyncDisposable {
   /** What the open question is called. */
   get question(): Locator {
     return this.page.locator('.quick-input-widget:visible');
+  }
+
+  /** Closes the editor that lies over the others. While that has the focus it takes the keys of most commands. */
+  async closeModal(): Promise<void> {
+    const modal = this.page.locator('.monaco-modal-editor-block');
+    await modal
+      .locator('.modal-editor-action-container')
+      .getByRole('button', { name: /^Close/ })
+      .click();
+    await modal.waitFor({ state: 'detached' });
   }
 
   async openFleet(): Promise<void> {
@@ -336,6 +372,8 @@ export class Workbench implements AsyncDisposable {
   #heard(message: ConsoleMessage): void {
     if (message.type() !== 'error') return;
     const text = message.text();
-    if (!NOT_OURS.test(text)) this.errors.push(text);
+    const { url } = message.location();
+    const isTheirs = NOT_OURS.some((each) => each.text.test(text) && (each.url?.test(url) ?? true));
+    if (!isTheirs) this.errors.push(url === '' ? text : `${text} (${url})`);
   }
 }
