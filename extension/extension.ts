@@ -1,11 +1,12 @@
-import * as vscode from 'vscode';
-import { giveAnswer } from './actions/answer.ts';
+import type * as vscode from 'vscode';
+import { giveAnswer, tellLate } from './actions/answer.ts';
 import { COMMANDS, registerCommands } from './commands.ts';
 import { Context } from './context.ts';
 import { failureOf, isCancelled, pathsOf } from './failure.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetPanel } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
+import { complain } from './messages.ts';
 
 let context: Context | undefined;
 
@@ -23,7 +24,9 @@ export function activate(extension: vscode.ExtensionContext): void {
     new FleetPanel(made),
     new FleetStatus(made.fleet, made.connection),
     new Needs(made.fleet, {
-      isOnScreen: (session) => made.terminals.isOnScreen(session),
+      mayBeOnScreen: (session) => made.terminals.mayBeOnScreen(session),
+      typedAt: (session) => made.terminals.typedAt(session),
+      onDidLook: made.terminals.onDidLook,
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         run(
@@ -32,6 +35,7 @@ export function activate(extension: vscode.ExtensionContext): void {
             : giveAnswer(made, session, answer),
         );
       },
+      late: (session) => tellLate(made, session),
       open(session) {
         const shown = made.fleet.get(session);
         if (shown !== undefined) made.terminals.show(shown, 'agent');
@@ -61,7 +65,7 @@ function presentFailure(made: Context, error: unknown): void {
   made.output.error(`${code}: ${message}`);
   const paths = pathsOf(failure).slice(0, MAX_PATHS);
   const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
-  void vscode.window.showErrorMessage(text, 'Show Log').then((chosen) => {
+  void complain(text, 'Show Log').then((chosen) => {
     if (chosen !== undefined) made.output.show();
   });
 }

@@ -2,21 +2,24 @@ import * as vscode from 'vscode';
 import { takesWhy } from '../../sidecar/protocol/answers.ts';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Context } from '../context.ts';
+import { failureOf } from '../failure.ts';
+import { askText, inform } from '../messages.ts';
 import { proposalOf } from './proposal.ts';
 
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
 export async function answer(context: Context, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
-    await vscode.window.showInformationMessage(`${session.title} asks nothing.`);
+    await inform(`${session.title} asks nothing.`);
     return;
   }
   const close = await showInput(context, session, reason);
   try {
     const text = await ask(session, reason);
     if (text === undefined) return;
-    await context.connection.request('Answer', { session: session.id, answer: text, need });
+    await send(context, session, { answer: text, need });
   } finally {
     await close();
   }
@@ -24,19 +27,40 @@ export async function answer(context: Context, session: Session): Promise<void> 
 
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
 export async function giveAnswer(context: Context, session: Session, text: string): Promise<void> {
-  const { id, need } = session;
-  await context.connection.request('Answer', {
-    session: id,
-    answer: text,
-    ...(need === null ? {} : { need }),
-  });
+  const { need } = session;
+  await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
+}
+
+/** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
+export function tellLate({ fleet }: Context, session: Session): void {
+  const now = fleet.get(session.id);
+  const state = now === undefined ? 'archived' : stateWords(now);
+  void inform(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
+}
+
+async function send(
+  context: Context,
+  session: Session,
+  answer: { answer: string; need?: number },
+): Promise<void> {
+  try {
+    await context.connection.request('Answer', { session: session.id, ...answer });
+  } catch (error) {
+    const now = context.fleet.get(session.id);
+    const isAsked = now?.state === 'needs-you' && now.need === answer.need;
+    const { code } = failureOf(error);
+    const isLate = code === 'answer.need-changed' || (code === 'answer.nothing-to-answer' && !isAsked);
+    // What it does not take as an answer is another matter.
+    if (!isLate) throw error;
+    tellLate(context, session);
+  }
 }
 
 async function ask(session: Session, reason: Reason): Promise<string | undefined> {
   if (reason.questions !== undefined && reason.questions.length > 0) return askAll(session, reason.questions);
   if (reason.kind === 'question') return askOne(session.title, reason.message, reason.options ?? [], false);
   if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
-    return vscode.window.showInputBox({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
+    return askText({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }
   const picked = await vscode.window.showQuickPick(
     [
@@ -47,7 +71,7 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
     { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
   );
   if (picked === undefined || picked.answer !== undefined) return picked?.answer;
-  const why = await vscode.window.showInputBox({
+  const why = await askText({
     title: session.title,
     prompt: 'What the agent shall do instead',
     ignoreFocusOut: true,
@@ -97,7 +121,7 @@ async function askOne(
           ignoreFocusOut: true,
         });
   if (picked !== OTHER) return picked;
-  const text = await vscode.window.showInputBox({ title, prompt: question, ignoreFocusOut: true });
+  const text = await askText({ title, prompt: question, ignoreFocusOut: true });
   return text === undefined || text.trim() === '' ? undefined : text.trim();
 }
 

@@ -4,6 +4,7 @@ import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attac
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { ExtensionError, failureOf } from '../failure.ts';
+import { askText } from '../messages.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { firstLook } from './first-look.ts';
 import { SidecarProgram } from './program.ts';
@@ -228,10 +229,7 @@ async function ask(
   secret: boolean,
   givenUp: vscode.CancellationToken,
 ): Promise<string | undefined> {
-  return vscode.window.showInputBox(
-    { title: 'Fairlead', prompt: question, password: secret, ignoreFocusOut: true },
-    givenUp,
-  );
+  return askText({ title: 'Fairlead', prompt: question, password: secret, ignoreFocusOut: true }, givenUp);
 }
 
 declare const __FAIRLEAD_BUILD__: string;

@@ -269,6 +269,21 @@ export class Workbench implements AsyncDisposable {
     return this.page.locator('.notifications-toasts .notification-list-item', { hasText: text });
   }
 
+  /** Notes the notifications that come from now on; gives what they said, in their order. */
+  async toldNotifications(): Promise<() => Promise<string[]>> {
+    await this.page.evaluate(`{
+      const told = [];
+      globalThis.fairleadTold = told;
+      new MutationObserver(() => {
+        for (const each of document.querySelectorAll('.notifications-toasts .notification-list-item-message')) {
+          const text = each.textContent ?? '';
+          if (text !== '' && !told.includes(text)) told.push(text);
+        }
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    }`);
+    return () => this.page.evaluate<string[]>('globalThis.fairleadTold');
+  }
+
   /** Presses a button of a notification or a dialog. */
   async press(within: Locator, button: string): Promise<void> {
     await within.locator('a.monaco-button', { hasText: button }).click();
