@@ -7,6 +7,7 @@ import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetPanel } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
 import { complain } from './messages.ts';
+import { hasRepository } from './repositories.ts';
 
 let context: Context | undefined;
 
@@ -16,7 +17,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const made = new Context(extension);
   context = made;
   // First, so that the sidecar is on its way while the parts are made. VS Code shows nothing of what is thrown here.
-  made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
+  made.connection.open(hasRepository).catch((error: unknown) => made.output.error(failureOf(error).message));
   const present = (error: unknown) => presentFailure(made, error);
   const run = (work: Promise<unknown>) => void work.catch(present);
   extension.subscriptions.push(

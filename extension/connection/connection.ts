@@ -99,9 +99,10 @@ export class Connection implements vscode.Disposable {
 
   /**
    * To be called once, when the window is there: looks at what a running sidecar has, then connects. Whoever asks for
-   * something meanwhile is not kept waiting.
+   * something meanwhile is not kept waiting. A sidecar that does not run is started when `isWanted`; else with the first
+   * request.
    */
-  async open(): Promise<void> {
+  async open(isWanted: () => Promise<boolean>): Promise<void> {
     const socket = this.#program.remembered;
     const sessions =
       socket === undefined
@@ -110,6 +111,8 @@ export class Connection implements vscode.Disposable {
     if (sessions !== undefined && !this.#disposed) {
       this.#glimpsed.fire(sessions);
       await new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
+    } else if (!(await isWanted())) {
+      return;
     }
     await this.start();
   }

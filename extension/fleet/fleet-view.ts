@@ -33,9 +33,20 @@ export class FleetPanel implements vscode.Disposable {
         this.#tree.refreshIfMoved();
         this.#draw();
       }),
-      this.#view.onDidChangeVisibility(() => this.#draw()),
+      this.#view.onDidChangeVisibility(() => {
+        this.#connect();
+        this.#draw();
+      }),
     ];
+    this.#connect();
     this.#draw();
+  }
+
+  /** A view that is looked at wants to know what there is. */
+  #connect(): void {
+    if (!this.#view.visible || this.#context.connection.state.kind !== 'off') return;
+    // The connection tells of a failure by its state.
+    this.#context.connection.start().catch(() => {});
   }
 
   #draw(): void {

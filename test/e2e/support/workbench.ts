@@ -30,6 +30,29 @@ export async function closeBrowser(): Promise<void> {
   browser = undefined;
 }
 
+/**
+ * Opens a window that runs tests inside its extension host, and waits for their end: the exit code of the run, and what
+ * was written to the host's console. The server has to have the smoke-test driver.
+ */
+export async function runInHost(url: string, withinMs: number): Promise<{ code: number; said: string }> {
+  const context = await (await openBrowser()).newContext();
+  try {
+    const page = await context.newPage();
+    const lines: string[] = [];
+    const ended = Promise.withResolvers<number>();
+    await page.exposeFunction('codeAutomationExit', (code: number) => ended.resolve(code));
+    await page.exposeFunction('codeAutomationLog', (_kind: string, args: unknown[]) =>
+      lines.push(args.join(' ')),
+    );
+    const timer = setTimeout(() => ended.reject(new Error(`no end:\n${lines.join('\n')}`)), withinMs);
+    await page.goto(url);
+    const code = await ended.promise.finally(() => clearTimeout(timer));
+    return { code, said: lines.join('\n') };
+  } finally {
+    await context.close();
+  }
+}
+
 /** A window of VS Code, as a person sees and uses it. Disposing fails when its console showed an error. */
 export class Workbench implements AsyncDisposable {
   readonly page: Page;
