@@ -22,6 +22,9 @@ type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void
 /** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
 const DRAWN_WITHIN_MS = 100;
 
+/** Between two looks for a sidecar that somebody else has started, in milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+
 /** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
 const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
 
@@ -44,6 +47,8 @@ export class Connection implements vscode.Disposable {
   #client: SidecarClient | undefined;
   #starting: Promise<SidecarClient> | undefined;
   #ready = Promise.withResolvers<void>();
+  #isReady = false;
+  #watching: NodeJS.Timeout | undefined;
   #replaceTried = false;
   #disposed = false;
 
@@ -121,7 +126,7 @@ export class Connection implements vscode.Disposable {
   start(): Promise<SidecarClient> {
     this.#starting ??= this.#start().catch((error: unknown) => {
       this.#starting = undefined;
-      this.#setState({ kind: 'failed', failure: failureOf(error) });
+      this.#fail(error);
       throw error;
     });
     return this.#starting;
@@ -169,6 +174,7 @@ export class Connection implements vscode.Disposable {
 
   #onReady(info: SidecarInfo): void {
     this.#output.info(`Connected to the sidecar ${info.version} (${info.build}), pid ${info.pid}.`);
+    this.#isReady = true;
     this.#ready.resolve();
     this.#setState({ kind: 'ready', info });
     if (info.build !== this.#build && !this.#replaceTried) {
@@ -182,21 +188,47 @@ export class Connection implements vscode.Disposable {
   }
 
   #onLost(): void {
-    this.#ready = Promise.withResolvers();
+    this.#wait();
     if (!this.#disposed) this.#setState({ kind: 'lost' });
   }
 
   #onFailed(error: unknown): void {
     this.#client = undefined;
     this.#starting = undefined;
-    if (!this.#disposed) this.#setState({ kind: 'failed', failure: failureOf(error) });
+    // Who waits for the connection is not kept waiting for ever.
+    this.#ready.promise.catch(() => {});
+    this.#ready.reject(error);
+    this.#ready = Promise.withResolvers();
+    if (!this.#disposed) this.#fail(error);
+  }
+
+  /** Requests wait for the next connection. */
+  #wait(): void {
+    if (!this.#isReady) return;
+    this.#isReady = false;
+    this.#ready = Promise.withResolvers();
+  }
+
+  /** Nothing is started any more unless somebody asks; a sidecar that another window or a command starts is joined. */
+  #fail(error: unknown): void {
+    this.#setState({ kind: 'failed', failure: failureOf(error) });
+    clearTimeout(this.#watching);
+    this.#watching = setTimeout(() => void this.#joinAnother(error), LOOK_AGAIN_MS);
+  }
+
+  async #joinAnother(error: unknown): Promise<void> {
+    const isThere = await this.#program.isRunning();
+    if (this.#disposed || this.#state.kind !== 'failed') return;
+    // A failure is shown by the state.
+    if (isThere) return void this.start().catch(() => {});
+    this.#fail(error);
   }
 
   async #drop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
     this.#starting = undefined;
-    this.#ready = Promise.withResolvers();
+    this.#wait();
     await client?.stop();
   }
 
@@ -208,12 +240,14 @@ export class Connection implements vscode.Disposable {
   /** Says goodbye; the sidecar and every agent go on. */
   async close(): Promise<void> {
     this.#disposed = true;
+    clearTimeout(this.#watching);
     this.#program.dispose();
     await this.#drop();
   }
 
   dispose(): void {
     this.#disposed = true;
+    clearTimeout(this.#watching);
     this.#stateChanged.dispose();
     this.#glimpsed.dispose();
   }

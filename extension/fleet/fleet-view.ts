@@ -1,10 +1,17 @@
 import * as vscode from 'vscode';
+import type { ConnectionState } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { SessionDecorations } from './decorations.ts';
 import { type FleetNode, FleetTree } from './fleet-tree.ts';
 
 /** What an empty view says, as `viewsWelcome` matches it. */
 type Emptiness = 'connecting' | 'failed' | 'no-repository' | 'no-claude' | 'no-session';
+
+/** What stands above the rows while they may be out of date. */
+const MESSAGE: Partial<Record<ConnectionState['kind'], string>> = {
+  lost: 'The connection to the sidecar is being made again…',
+  failed: 'Not connected to the sidecar. This is how the sessions were.',
+};
 
 /** The Fairlead view: the tree, its badge, and what is said while it is empty. */
 export class FleetPanel implements vscode.Disposable {
@@ -59,7 +66,7 @@ export class FleetPanel implements vscode.Disposable {
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
     const { state } = this.#context.connection;
     // An empty text is no message.
-    this.#view.message = state.kind === 'lost' ? 'The connection to the sidecar is being made again…' : '';
+    this.#view.message = MESSAGE[state.kind] ?? '';
   }
 
   #emptiness(): Emptiness {

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
 import { age, dollars, stateWords } from '../../sidecar/protocol/wording.ts';
+import { markdownText } from '../markdown-text.ts';
 
 /** How a state looks: a codicon, and a theme colour where the state stands out. */
 const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
@@ -56,10 +57,10 @@ export function costOf({ cost }: Session): string {
 /** Everything of a session at a glance. What an agent or a repository wrote is shown as text, never as Markdown. */
 export function tooltipOf(session: Session, now: number): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
-  text.appendMarkdown('**').appendText(session.title).appendMarkdown('**  \n');
-  text.appendMarkdown(`$(${LOOK[session.state].icon.replace('~spin', '')}) `);
-  text.appendText(`${stateWords(session)}, for ${age(session.since, now)}`);
-  if (session.reason !== null) text.appendMarkdown('\n\n').appendText(session.reason.message);
+  text.appendMarkdown(`**${markdownText(session.title)}**  \n`);
+  const icon = LOOK[session.state].icon.replace('~spin', '');
+  text.appendMarkdown(`$(${icon}) ${markdownText(`${stateWords(session)}, for ${age(session.since, now)}`)}`);
+  if (session.reason !== null) text.appendMarkdown(`\n\n${markdownText(session.reason.message)}`);
   text.appendMarkdown('\n\n---\n\n');
   const rows: [string, string][] = [
     ['git-branch', `${session.branch}, from ${session.base}`],
@@ -78,8 +79,7 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
         (session.cost.unpriced > 0 ? `, ${session.cost.unpriced} requests unpriced` : ''),
     ],
   ];
-  for (const [icon, value] of rows)
-    text.appendMarkdown(`$(${icon}) `).appendText(value).appendMarkdown('  \n');
+  for (const [icon, value] of rows) text.appendMarkdown(`$(${icon}) ${markdownText(value)}  \n`);
   return text;
 }
 
