@@ -283,6 +283,14 @@ export class Workbench implements AsyncDisposable {
     })()`);
   }
 
+  /** Titles of the rows whose icon the workbench does not have. */
+  async rowsWithoutIcon(): Promise<string[]> {
+    return this.page.evaluate(`[...document.querySelectorAll('.customview-tree .monaco-list-row')].filter((row) => {
+      const icon = row.querySelector('.custom-view-tree-node-item-icon');
+      return icon === null || ['none', '""', 'normal'].includes(getComputedStyle(icon, '::before').content);
+    }).map((row) => row.getAttribute('aria-label'))`);
+  }
+
   /** What the view says while it has no row. */
   get welcome(): Locator {
     return this.page.locator('.welcome-view-content:visible');
