@@ -57,8 +57,13 @@ async function send(
 }
 
 async function ask(session: Session, reason: Reason): Promise<string | undefined> {
-  if (reason.questions !== undefined && reason.questions.length > 0) return askAll(session, reason.questions);
-  if (reason.kind === 'question') return askOne(session.title, reason.message, reason.options ?? [], false);
+  const meanings = meaningsOf(reason.input);
+  if (reason.questions !== undefined && reason.questions.length > 0) {
+    return askAll(session, reason.questions, meanings);
+  }
+  if (reason.kind === 'question') {
+    return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
+  }
   if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
     return askText({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }
@@ -83,12 +88,13 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
 async function askAll(
   session: Session,
   questions: NonNullable<Reason['questions']>,
+  meanings: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   const answers: string[] = [];
   for (const [index, { question, options, multiSelect }] of questions.entries()) {
     const title =
       questions.length === 1 ? session.title : `${session.title} (${index + 1}/${questions.length})`;
-    const given = await askOne(title, question, options, multiSelect);
+    const given = await askOne(title, question, options, { several: multiSelect, meanings });
     if (given === undefined) return undefined;
     answers.push(given);
   }
@@ -101,33 +107,67 @@ async function askOne(
   title: string,
   question: string,
   options: readonly string[],
-  several: boolean,
+  { several, meanings }: { several: boolean; meanings: ReadonlyMap<string, string> },
 ): Promise<string | undefined> {
+  const items = options.map((label) => ({ label, detail: meanings.get(label) ?? '' }));
   if (several) {
-    const picked = await vscode.window.showQuickPick([...options], {
+    const picked = await vscode.window.showQuickPick(items, {
       title,
       placeHolder: question,
       canPickMany: true,
       ignoreFocusOut: true,
     });
-    return picked === undefined || picked.length === 0 ? undefined : picked.join(', ');
+    return picked === undefined || picked.length === 0
+      ? undefined
+      : picked.map(({ label }) => label).join(', ');
   }
   const picked =
     options.length === 0
       ? OTHER
-      : await vscode.window.showQuickPick([...options, OTHER], {
-          title,
-          placeHolder: question,
-          ignoreFocusOut: true,
-        });
+      : (
+          await vscode.window.showQuickPick([...items, { label: OTHER, detail: '' }], {
+            title,
+            placeHolder: question,
+            ignoreFocusOut: true,
+          })
+        )?.label;
   if (picked !== OTHER) return picked;
   const text = await askText({ title, prompt: question, ignoreFocusOut: true });
   return text === undefined || text.trim() === '' ? undefined : text.trim();
 }
 
-/** Opens what is asked about beside the question: a diff for an edit, else the input. Gives what closes it again. */
+/** What each option of a question means, as the agent describes it. Source: the input of Claude Code's `AskUserQuestion`. */
+function meaningsOf(input: unknown): Map<string, string> {
+  const meanings = new Map<string, string>();
+  for (const question of listOf(input, 'questions')) {
+    for (const option of listOf(question, 'options')) {
+      const label = fieldOf(option, 'label');
+      const meaning = fieldOf(option, 'description');
+      if (typeof label === 'string' && typeof meaning === 'string') meanings.set(label, meaning);
+    }
+  }
+  return meanings;
+}
+
+function listOf(value: unknown, name: string): unknown[] {
+  const found = fieldOf(value, name);
+  return Array.isArray(found) ? found : [];
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/**
+ * Opens what is asked about beside the question: a diff for an edit, else the input; where there is none, the agent's
+ * own terminal. What the question itself says in full is not shown twice. Gives what closes it again.
+ */
 async function showInput(context: Context, session: Session, reason: Reason): Promise<() => Promise<void>> {
-  if (reason.input === undefined) return async () => {};
+  if (reason.kind === 'question' && meaningsOf(reason.input).size > 0) return async () => {};
+  if (isEmpty(reason.input)) {
+    if (session.facts.life === 'active') context.terminals.show(session, 'agent', true);
+    return async () => {};
+  }
   const proposal = await proposalOf(context, session, reason);
   const opened = proposal.after;
   if (proposal.before === undefined) {
@@ -152,4 +192,10 @@ async function showInput(context: Context, session: Session, reason: Reason): Pr
     });
     await vscode.window.tabGroups.close(own);
   };
+}
+
+function isEmpty(input: unknown): boolean {
+  return (
+    input === undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
+  );
 }

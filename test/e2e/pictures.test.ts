@@ -131,7 +131,7 @@ async function flows(desk: Desk, window: Workbench): Promise<void> {
     await desk.picture(window, `answer ${title}`);
     await leave();
   }
-  await window.command('Fairlead: New Session');
+  await window.page.locator('.composite.title').getByRole('button', { name: 'New Session' }).click();
   await window.answer('Add a method shortest() beside longest()');
   await window.question.getByText('Start', { exact: true }).waitFor();
   await desk.picture(window, 'new session review');
