@@ -52,6 +52,7 @@ describe('notifications', () => {
     await toast.waitFor();
     expect(await toast.locator('a.monaco-button').allInnerTexts()).toEqual(['Answer…', 'Open Terminal']);
     await window.press(toast, 'Answer…');
+    await window.question.getByText('As the meadow').waitFor();
     await window.pick('Green');
     await world.finished(id);
     expect(JSON.stringify(world.model.asked('Paint the shed').at(-1)?.body)).toContain('Green');
