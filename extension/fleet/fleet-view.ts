@@ -66,7 +66,9 @@ export class FleetPanel implements vscode.Disposable {
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
     const { state } = this.#context.connection;
     // An empty text is no message.
-    this.#view.message = MESSAGE[state.kind] ?? '';
+    // A message takes the place of what is said without rows.
+    const hasRows = this.#context.fleet.sessions.length > 0;
+    this.#view.message = (hasRows ? MESSAGE[state.kind] : undefined) ?? '';
   }
 
   #emptiness(): Emptiness {
