@@ -8,6 +8,7 @@ import { newSession, newSessionFromEditor } from './actions/new-session.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
+import { askText, inform, warn } from './messages.ts';
 import { withProgress } from './progress.ts';
 
 /** A command that needs nothing but the window, or one that is about a session. */
@@ -68,7 +69,7 @@ export const COMMANDS = {
     needsTrust: true,
     fits: any,
     run: async ({ connection }, session) => {
-      const text = await vscode.window.showInputBox({
+      const text = await askText({
         title: session.title,
         prompt: hasAgent(session)
           ? 'What the agent shall do next'
@@ -80,7 +81,7 @@ export const COMMANDS = {
         connection.request('SendPrompt', { session: session.id, text }, options),
       );
       if (!confirmed) {
-        void vscode.window.showInformationMessage(`"${session.title}" gets the prompt when its turn ends.`);
+        void inform(`"${session.title}" gets the prompt when its turn ends.`);
       }
     },
   },
@@ -132,7 +133,7 @@ export const COMMANDS = {
     kind: 'session',
     fits: any,
     run: async ({ connection }, session) => {
-      const title = await vscode.window.showInputBox({
+      const title = await askText({
         title: 'Rename Session',
         value: session.title,
         validateInput: (text) => (text.trim() === '' ? 'A session has a title.' : undefined),
@@ -148,9 +149,7 @@ export const COMMANDS = {
         connection.request('Archive', { session: session.id }, options),
       );
       terminals.close(session.id);
-      void vscode.window.showInformationMessage(
-        `"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.`,
-      );
+      void inform(`"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.`);
     },
   },
   'fairlead.copyBranch': {
@@ -213,7 +212,7 @@ async function focusFleet(): Promise<void> {
 }
 
 async function askForTrust(): Promise<void> {
-  const chosen = await vscode.window.showWarningMessage(
+  const chosen = await warn(
     'Agents run the code of this repository. Trust the workspace first.',
     'Manage Trust',
   );

@@ -1,11 +1,13 @@
-import * as vscode from 'vscode';
-import { giveAnswer } from './actions/answer.ts';
+import type * as vscode from 'vscode';
+import { giveAnswer, tellLate } from './actions/answer.ts';
 import { COMMANDS, registerCommands } from './commands.ts';
 import { Context } from './context.ts';
 import { failureOf, isCancelled, pathsOf } from './failure.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetPanel } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
+import { complain } from './messages.ts';
+import { hasRepository } from './repositories.ts';
 
 let context: Context | undefined;
 
@@ -15,7 +17,7 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
   const made = new Context(extension);
   context = made;
   // First, so that the sidecar is on its way while the parts are made. VS Code shows nothing of what is thrown here.
-  made.connection.open().catch((error: unknown) => made.output.error(failureOf(error).message));
+  made.connection.open(hasRepository).catch((error: unknown) => made.output.error(failureOf(error).message));
   extension.subscriptions.push(new FleetPanel(made));
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
   await new Promise((resolve) => setTimeout(resolve));
@@ -25,7 +27,9 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
     ...registerCommands(made, present),
     new FleetStatus(made.fleet, made.connection),
     new Needs(made.fleet, {
-      isOnScreen: (session) => made.terminals.isOnScreen(session),
+      mayBeOnScreen: (session) => made.terminals.mayBeOnScreen(session),
+      typedAt: (session) => made.terminals.typedAt(session),
+      onDidLook: made.terminals.onDidLook,
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         run(
@@ -34,6 +38,7 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
             : giveAnswer(made, session, answer),
         );
       },
+      late: (session) => tellLate(made, session),
       open(session) {
         const shown = made.fleet.get(session);
         if (shown !== undefined) made.terminals.show(shown, 'agent');
@@ -63,7 +68,7 @@ function presentFailure(made: Context, error: unknown): void {
   made.output.error(`${code}: ${message}`);
   const paths = pathsOf(failure).slice(0, MAX_PATHS);
   const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
-  void vscode.window.showErrorMessage(text, 'Show Log').then((chosen) => {
+  void complain(text, 'Show Log').then((chosen) => {
     if (chosen !== undefined) made.output.show();
   });
 }

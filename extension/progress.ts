@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { RequestOptions } from './connection/client.ts';
+import { showProgress } from './messages.ts';
 
 /** Before this time nothing is shown: what is quick needs no progress. In milliseconds. */
 const QUIET_MS = 400;
@@ -30,18 +31,15 @@ export async function withProgress<T>(
     new Promise<false>((resolve) => setTimeout(() => resolve(false), QUIET_MS)),
   ]);
   if (quick) return work;
-  return vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-    async (progress, token) => {
-      token.onCancellationRequested(() => cancellation.cancel());
-      let reached = 0;
-      report = (message, percent) => {
-        const increment = percent === undefined ? undefined : Math.max(0, percent - reached);
-        reached = Math.max(reached, percent ?? 0);
-        progress.report({ message, ...(increment === undefined ? {} : { increment }) });
-      };
-      if (last !== undefined) report(...last);
-      return work;
-    },
-  );
+  return showProgress(title, async (show, token) => {
+    token.onCancellationRequested(() => cancellation.cancel());
+    let reached = 0;
+    report = (message, percent) => {
+      const increment = percent === undefined ? undefined : Math.max(0, percent - reached);
+      reached = Math.max(reached, percent ?? 0);
+      show(message, increment);
+    };
+    if (last !== undefined) report(...last);
+    return work;
+  });
 }

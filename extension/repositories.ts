@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Connection } from './connection/connection.ts';
 
@@ -93,6 +94,21 @@ export class Repositories implements vscode.Disposable {
   dispose(): void {
     for (const each of this.#disposables) each.dispose();
   }
+}
+
+/** Whether a folder of this window seems to lie in a repository: cheap, and enough to know whether to look closer. */
+export async function hasRepository(): Promise<boolean> {
+  for (const folder of folders()) {
+    for (let each = folder; ; each = dirname(each)) {
+      const isOne = await access(join(each, '.git')).then(
+        () => true,
+        () => false,
+      );
+      if (isOne) return true;
+      if (each === dirname(each)) break;
+    }
+  }
+  return false;
 }
 
 function folders(): string[] {

@@ -2,21 +2,24 @@ import * as vscode from 'vscode';
 import { takesWhy } from '../../sidecar/protocol/answers.ts';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Context } from '../context.ts';
+import { failureOf } from '../failure.ts';
+import { askText, inform } from '../messages.ts';
 import { proposalOf } from './proposal.ts';
 
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
 export async function answer(context: Context, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
-    await vscode.window.showInformationMessage(`${session.title} asks nothing.`);
+    await inform(`${session.title} asks nothing.`);
     return;
   }
   const close = await showInput(context, session, reason);
   try {
     const text = await ask(session, reason);
     if (text === undefined) return;
-    await context.connection.request('Answer', { session: session.id, answer: text, need });
+    await send(context, session, { answer: text, need });
   } finally {
     await close();
   }
@@ -24,19 +27,45 @@ export async function answer(context: Context, session: Session): Promise<void> 
 
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
 export async function giveAnswer(context: Context, session: Session, text: string): Promise<void> {
-  const { id, need } = session;
-  await context.connection.request('Answer', {
-    session: id,
-    answer: text,
-    ...(need === null ? {} : { need }),
-  });
+  const { need } = session;
+  await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
+}
+
+/** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
+export function tellLate({ fleet }: Context, session: Session): void {
+  const now = fleet.get(session.id);
+  const state = now === undefined ? 'archived' : stateWords(now);
+  void inform(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
+}
+
+async function send(
+  context: Context,
+  session: Session,
+  answer: { answer: string; need?: number },
+): Promise<void> {
+  try {
+    await context.connection.request('Answer', { session: session.id, ...answer });
+  } catch (error) {
+    const now = context.fleet.get(session.id);
+    const isAsked = now?.state === 'needs-you' && now.need === answer.need;
+    const { code } = failureOf(error);
+    const isLate = code === 'answer.need-changed' || (code === 'answer.nothing-to-answer' && !isAsked);
+    // What it does not take as an answer is another matter.
+    if (!isLate) throw error;
+    tellLate(context, session);
+  }
 }
 
 async function ask(session: Session, reason: Reason): Promise<string | undefined> {
-  if (reason.questions !== undefined && reason.questions.length > 0) return askAll(session, reason.questions);
-  if (reason.kind === 'question') return askOne(session.title, reason.message, reason.options ?? [], false);
+  const meanings = meaningsOf(reason.input);
+  if (reason.questions !== undefined && reason.questions.length > 0) {
+    return askAll(session, reason.questions, meanings);
+  }
+  if (reason.kind === 'question') {
+    return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
+  }
   if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
-    return vscode.window.showInputBox({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
+    return askText({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }
   const picked = await vscode.window.showQuickPick(
     [
@@ -47,7 +76,7 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
     { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
   );
   if (picked === undefined || picked.answer !== undefined) return picked?.answer;
-  const why = await vscode.window.showInputBox({
+  const why = await askText({
     title: session.title,
     prompt: 'What the agent shall do instead',
     ignoreFocusOut: true,
@@ -59,12 +88,13 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
 async function askAll(
   session: Session,
   questions: NonNullable<Reason['questions']>,
+  meanings: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   const answers: string[] = [];
   for (const [index, { question, options, multiSelect }] of questions.entries()) {
     const title =
       questions.length === 1 ? session.title : `${session.title} (${index + 1}/${questions.length})`;
-    const given = await askOne(title, question, options, multiSelect);
+    const given = await askOne(title, question, options, { several: multiSelect, meanings });
     if (given === undefined) return undefined;
     answers.push(given);
   }
@@ -77,33 +107,67 @@ async function askOne(
   title: string,
   question: string,
   options: readonly string[],
-  several: boolean,
+  { several, meanings }: { several: boolean; meanings: ReadonlyMap<string, string> },
 ): Promise<string | undefined> {
+  const items = options.map((label) => ({ label, detail: meanings.get(label) ?? '' }));
   if (several) {
-    const picked = await vscode.window.showQuickPick([...options], {
+    const picked = await vscode.window.showQuickPick(items, {
       title,
       placeHolder: question,
       canPickMany: true,
       ignoreFocusOut: true,
     });
-    return picked === undefined || picked.length === 0 ? undefined : picked.join(', ');
+    return picked === undefined || picked.length === 0
+      ? undefined
+      : picked.map(({ label }) => label).join(', ');
   }
   const picked =
     options.length === 0
       ? OTHER
-      : await vscode.window.showQuickPick([...options, OTHER], {
-          title,
-          placeHolder: question,
-          ignoreFocusOut: true,
-        });
+      : (
+          await vscode.window.showQuickPick([...items, { label: OTHER, detail: '' }], {
+            title,
+            placeHolder: question,
+            ignoreFocusOut: true,
+          })
+        )?.label;
   if (picked !== OTHER) return picked;
-  const text = await vscode.window.showInputBox({ title, prompt: question, ignoreFocusOut: true });
+  const text = await askText({ title, prompt: question, ignoreFocusOut: true });
   return text === undefined || text.trim() === '' ? undefined : text.trim();
 }
 
-/** Opens what is asked about beside the question: a diff for an edit, else the input. Gives what closes it again. */
+/** What each option of a question means, as the agent describes it. Source: the input of Claude Code's `AskUserQuestion`. */
+function meaningsOf(input: unknown): Map<string, string> {
+  const meanings = new Map<string, string>();
+  for (const question of listOf(input, 'questions')) {
+    for (const option of listOf(question, 'options')) {
+      const label = fieldOf(option, 'label');
+      const meaning = fieldOf(option, 'description');
+      if (typeof label === 'string' && typeof meaning === 'string') meanings.set(label, meaning);
+    }
+  }
+  return meanings;
+}
+
+function listOf(value: unknown, name: string): unknown[] {
+  const found = fieldOf(value, name);
+  return Array.isArray(found) ? found : [];
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/**
+ * Opens what is asked about beside the question: a diff for an edit, else the input; where there is none, the agent's
+ * own terminal. What the question itself says in full is not shown twice. Gives what closes it again.
+ */
 async function showInput(context: Context, session: Session, reason: Reason): Promise<() => Promise<void>> {
-  if (reason.input === undefined) return async () => {};
+  if (reason.kind === 'question' && meaningsOf(reason.input).size > 0) return async () => {};
+  if (isEmpty(reason.input)) {
+    if (session.facts.life === 'active') context.terminals.show(session, 'agent', true);
+    return async () => {};
+  }
   const proposal = await proposalOf(context, session, reason);
   const opened = proposal.after;
   if (proposal.before === undefined) {
@@ -128,4 +192,10 @@ async function showInput(context: Context, session: Session, reason: Reason): Pr
     });
     await vscode.window.tabGroups.close(own);
   };
+}
+
+function isEmpty(input: unknown): boolean {
+  return (
+    input === undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
+  );
 }

@@ -2,12 +2,13 @@ import * as vscode from 'vscode';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
 import type { Context } from '../context.ts';
+import { inform } from '../messages.ts';
 
 /** Opens what was said in a session so far, turn by turn. */
 export async function showConversation(context: Context, session: Session): Promise<void> {
   const turns = await context.connection.request('Turns', { session: session.id });
   if (turns.length === 0) {
-    await vscode.window.showInformationMessage(`${session.title} has had no turn yet.`);
+    await inform(`${session.title} has had no turn yet.`);
     return;
   }
   const uri = context.documents.put(

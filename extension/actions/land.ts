@@ -3,6 +3,7 @@ import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { ParamsOf } from '../connection/wire.ts';
 import type { Context } from '../context.ts';
+import { confirm, inform, showProgress, warn } from '../messages.ts';
 
 const FINAL: readonly QueueEntry['state'][] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
 
@@ -56,55 +57,46 @@ async function confirmUncommitted(session: Session, paths: readonly string[]): P
   const shown = paths.slice(0, MAX_PATHS).join('\n');
   const more = paths.length > MAX_PATHS ? `\n… and ${paths.length - MAX_PATHS} more` : '';
   const count = paths.length === 1 ? 'One file is' : `${paths.length} files are`;
-  const answer = await vscode.window.showInformationMessage(
+  return confirm(
     `${count} not committed yet. Commit on ${session.branch} and land?`,
-    { modal: true, detail: `${shown}${more}\n\nThe commit carries your name and runs your hooks.` },
+    `${shown}${more}\n\nThe commit carries your name and runs your hooks.`,
     'Commit and Land',
   );
-  return answer !== undefined;
 }
 
 async function confirmLocalOnly(base: string, remote: string | null, count: number): Promise<boolean> {
   const commits = count === 1 ? '1 commit' : `${count} commits`;
-  const answer = await vscode.window.showWarningMessage(
+  return confirm(
     `Your local ${base} has ${commits} that ${remote} lacks. They would land along.`,
-    { modal: true },
+    undefined,
     'Land Them Too',
   );
-  return answer !== undefined;
 }
 
 /** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
 async function follow(context: Context, session: Session, queued: QueueEntry): Promise<void> {
-  const entry = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: `Landing "${session.title}"`,
-      cancellable: true,
-    },
-    async (progress, token) => {
-      const done = Promise.withResolvers<QueueEntry>();
-      const look = (now: QueueEntry) => {
-        if (now.id !== queued.id) return;
-        progress.report({ message: wordsOf(now) });
-        if (FINAL.includes(now.state) || (now.state === 'waiting' && isForPerson(context, now)))
-          done.resolve(now);
-      };
-      const listening = [
-        context.connection.on('EntryChanged', look),
-        context.fleet.onDidChange(() => void readAgain(context, queued.id).then((now) => now && look(now))),
-      ];
-      token.onCancellationRequested(() => {
-        context.connection.request('Unqueue', { session: session.id }).then(look, () => {});
-      });
-      // What happened before it was followed.
-      const now = await readAgain(context, queued.id);
-      if (now !== undefined) look(now);
-      return done.promise.finally(() => {
-        for (const each of listening) each.dispose();
-      });
-    },
-  );
+  const entry = await showProgress(`Landing "${session.title}"`, async (report, token) => {
+    const done = Promise.withResolvers<QueueEntry>();
+    const look = (now: QueueEntry) => {
+      if (now.id !== queued.id) return;
+      report(wordsOf(now));
+      if (FINAL.includes(now.state) || (now.state === 'waiting' && isForPerson(context, now)))
+        done.resolve(now);
+    };
+    const listening = [
+      context.connection.on('EntryChanged', look),
+      context.fleet.onDidChange(() => void readAgain(context, queued.id).then((now) => now && look(now))),
+    ];
+    token.onCancellationRequested(() => {
+      context.connection.request('Unqueue', { session: session.id }).then(look, () => {});
+    });
+    // What happened before it was followed.
+    const now = await readAgain(context, queued.id);
+    if (now !== undefined) look(now);
+    return done.promise.finally(() => {
+      for (const each of listening) each.dispose();
+    });
+  });
   await tell(context, session, entry);
 }
 
@@ -132,18 +124,16 @@ async function tell(context: Context, session: Session, entry: QueueEntry): Prom
   const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
-    void vscode.window.showInformationMessage(
-      `"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`,
-    );
+    void inform(`"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`);
     return;
   }
   if (entry.state === 'cancelled') {
-    void vscode.window.showInformationMessage(`"${session.title}" was taken out of the queue.`);
+    void inform(`"${session.title}" was taken out of the queue.`);
     return;
   }
   const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
   const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
-  const chosen = await vscode.window.showWarningMessage(what, 'Open Terminal', 'Open Changes');
+  const chosen = await warn(what, 'Open Terminal', 'Open Changes');
   if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
   if (chosen === 'Open Changes') await vscode.commands.executeCommand('fairlead.openChanges', session.id);
 }

@@ -3,6 +3,7 @@ import { PERMISSION_MODES } from '../../sidecar/protocol/modes.ts';
 import type { PermissionMode } from '../../sidecar/protocol/session.ts';
 import type { ResultOf } from '../connection/wire.ts';
 import type { Context } from '../context.ts';
+import { askText, inform, warn } from '../messages.ts';
 import { withProgress } from '../progress.ts';
 
 type Found = ResultOf<'FindRepository'>;
@@ -38,7 +39,7 @@ export async function newSessionFromEditor(context: Context): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const prompt = editor?.document.getText().trim() ?? '';
   if (prompt === '') {
-    await vscode.window.showInformationMessage('Write the prompt first, then start the session with it.');
+    await inform('Write the prompt first, then start the session with it.');
     return;
   }
   const folder = await chooseFolder(context);
@@ -53,7 +54,7 @@ async function chooseFolder(context: Context): Promise<string | undefined> {
   await context.repositories.findAgain();
   const folder = await context.repositories.choose('The repository of the new session');
   if (folder === undefined && context.repositories.all.length === 0) {
-    const opened = await vscode.window.showWarningMessage(
+    const opened = await warn(
       'A session needs a git repository: open a folder of one first.',
       'Open Folder…',
     );
@@ -118,7 +119,7 @@ async function startSession(context: Context, folder: string, prompt: string): P
         : `${made.leftBehind} uncommitted changes stay in your checkout.`,
     );
   }
-  if (notes.length > 0) void vscode.window.showInformationMessage(notes.join(' '));
+  if (notes.length > 0) void inform(notes.join(' '));
   return true;
 }
 
@@ -187,9 +188,7 @@ async function pickModel(plan: Plan): Promise<void> {
   const picked = await vscode.window.showQuickPick([...known, other], { title: 'Model of the agent' });
   if (picked === undefined) return;
   const model =
-    picked === other
-      ? await vscode.window.showInputBox({ title: 'Model', prompt: 'A name that the agent knows' })
-      : picked;
+    picked === other ? await askText({ title: 'Model', prompt: 'A name that the agent knows' }) : picked;
   if (model === 'default') delete plan.model;
   else if (model !== undefined && model.trim() !== '') plan.model = model.trim();
 }

@@ -4,6 +4,7 @@ import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attac
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { ExtensionError, failureOf } from '../failure.ts';
+import { askText } from '../messages.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { firstLook } from './first-look.ts';
 import { SidecarProgram } from './program.ts';
@@ -23,6 +24,8 @@ const DRAWN_WITHIN_MS = 100;
 
 /** How long an ending sidecar is waited for, in milliseconds: what it has under way ends first. */
 const ENDS_WITHIN_MS = 30_000;
+/** Between two looks for a sidecar that somebody else has started, in milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
 
 /** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
 const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
@@ -46,6 +49,8 @@ export class Connection implements vscode.Disposable {
   #client: SidecarClient | undefined;
   #starting: Promise<SidecarClient> | undefined;
   #ready = Promise.withResolvers<void>();
+  #isReady = false;
+  #watching: NodeJS.Timeout | undefined;
   #replaceTried = false;
   #disposed = false;
 
@@ -101,9 +106,10 @@ export class Connection implements vscode.Disposable {
 
   /**
    * To be called once, when the window is there: looks at what a running sidecar has, then connects. Whoever asks for
-   * something meanwhile is not kept waiting.
+   * something meanwhile is not kept waiting. A sidecar that does not run is started when `isWanted`; else with the first
+   * request.
    */
-  async open(): Promise<void> {
+  async open(isWanted: () => Promise<boolean>): Promise<void> {
     const socket = this.#program.remembered;
     const sessions =
       socket === undefined
@@ -112,6 +118,8 @@ export class Connection implements vscode.Disposable {
     if (sessions !== undefined && !this.#disposed) {
       this.#glimpsed.fire(sessions);
       await new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
+    } else if (!(await isWanted())) {
+      return;
     }
     await this.start();
   }
@@ -120,7 +128,7 @@ export class Connection implements vscode.Disposable {
   start(): Promise<SidecarClient> {
     this.#starting ??= this.#start().catch((error: unknown) => {
       this.#starting = undefined;
-      this.#setState({ kind: 'failed', failure: failureOf(error) });
+      this.#fail(error);
       throw error;
     });
     return this.#starting;
@@ -171,6 +179,7 @@ export class Connection implements vscode.Disposable {
 
   #onReady(info: SidecarInfo): void {
     this.#output.info(`Connected to the sidecar ${info.version} (${info.build}), pid ${info.pid}.`);
+    this.#isReady = true;
     this.#ready.resolve();
     this.#setState({ kind: 'ready', info });
     if (info.build !== this.#build && !this.#replaceTried) {
@@ -184,21 +193,47 @@ export class Connection implements vscode.Disposable {
   }
 
   #onLost(): void {
-    this.#ready = Promise.withResolvers();
+    this.#wait();
     if (!this.#disposed) this.#setState({ kind: 'lost' });
   }
 
   #onFailed(error: unknown): void {
     this.#client = undefined;
     this.#starting = undefined;
-    if (!this.#disposed) this.#setState({ kind: 'failed', failure: failureOf(error) });
+    // Who waits for the connection is not kept waiting for ever.
+    this.#ready.promise.catch(() => {});
+    this.#ready.reject(error);
+    this.#ready = Promise.withResolvers();
+    if (!this.#disposed) this.#fail(error);
+  }
+
+  /** Requests wait for the next connection. */
+  #wait(): void {
+    if (!this.#isReady) return;
+    this.#isReady = false;
+    this.#ready = Promise.withResolvers();
+  }
+
+  /** Nothing is started any more unless somebody asks; a sidecar that another window or a command starts is joined. */
+  #fail(error: unknown): void {
+    this.#setState({ kind: 'failed', failure: failureOf(error) });
+    clearTimeout(this.#watching);
+    this.#watching = setTimeout(() => void this.#joinAnother(error), LOOK_AGAIN_MS);
+  }
+
+  async #joinAnother(error: unknown): Promise<void> {
+    const isThere = await this.#program.isRunning();
+    if (this.#disposed || this.#state.kind !== 'failed') return;
+    // A failure is shown by the state.
+    if (isThere) return void this.start().catch(() => {});
+    this.#fail(error);
   }
 
   async #drop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
     this.#starting = undefined;
-    this.#ready = Promise.withResolvers();
+    this.#wait();
     await client?.stop();
   }
 
@@ -210,12 +245,14 @@ export class Connection implements vscode.Disposable {
   /** Says goodbye; the sidecar and every agent go on. */
   async close(): Promise<void> {
     this.#disposed = true;
+    clearTimeout(this.#watching);
     this.#program.dispose();
     await this.#drop();
   }
 
   dispose(): void {
     this.#disposed = true;
+    clearTimeout(this.#watching);
     this.#stateChanged.dispose();
     this.#glimpsed.dispose();
   }
@@ -250,10 +287,7 @@ async function ask(
   secret: boolean,
   givenUp: vscode.CancellationToken,
 ): Promise<string | undefined> {
-  return vscode.window.showInputBox(
-    { title: 'Fairlead', prompt: question, password: secret, ignoreFocusOut: true },
-    givenUp,
-  );
+  return askText({ title: 'Fairlead', prompt: question, password: secret, ignoreFocusOut: true }, givenUp);
 }
 
 declare const __FAIRLEAD_BUILD__: string;

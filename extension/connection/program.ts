@@ -54,6 +54,14 @@ export class SidecarProgram {
     return this.#options.remembered();
   }
 
+  /** Whether somebody listens where the sidecar was the last time. */
+  async isRunning(): Promise<boolean> {
+    const known = this.#options.remembered();
+    const socket = known === undefined ? undefined : await tryConnect(known);
+    socket?.destroy();
+    return socket !== undefined;
+  }
+
   dispose(): void {
     this.#starting?.kill();
   }

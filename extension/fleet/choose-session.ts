@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Context } from '../context.ts';
+import { inform } from '../messages.ts';
 import { iconOf } from './session-look.ts';
 
 /** Lets the person pick one of the sessions that fit, in the order of the fleet. The only one is not asked for. */
@@ -11,7 +12,7 @@ export async function chooseSession(
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
-    await vscode.window.showInformationMessage(
+    await inform(
       fleet.sessions.length === 0 ? 'There is no session yet.' : 'No session fits this command now.',
     );
     return undefined;

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../connection/connection.ts';
+import { markdownText } from '../markdown-text.ts';
 import type { Fleet } from './fleet.ts';
 
 /** One item in the status bar: how many need the person, and how the sidecar is, with what can be done about it. */
@@ -74,12 +75,12 @@ export class FleetStatus implements vscode.Disposable {
         'fairlead.retry',
       ],
     };
-    text.appendMarkdown('**Fairlead** — ').appendText(words);
+    text.appendMarkdown(`**Fairlead**: ${markdownText(words)}`);
     if (state.kind === 'failed' && state.failure.hint !== undefined) {
-      text.appendMarkdown('\n\n').appendText(state.failure.hint);
+      text.appendMarkdown(`\n\n${markdownText(state.failure.hint)}`);
     }
     if (state.kind === 'ready') {
-      text.appendMarkdown('\n\n').appendText(`Sidecar ${state.info.version}, pid ${state.info.pid}`);
+      text.appendMarkdown(`\n\n${markdownText(`Sidecar ${state.info.version}, pid ${state.info.pid}`)}`);
     }
     text.appendMarkdown('\n\n---\n\n');
     const links = [

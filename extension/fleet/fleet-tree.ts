@@ -201,7 +201,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const now = Date.now();
     item.id = `session:${id}`;
     const first = this.#fleet.get(session.family);
-    const attempt = first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : '';
+    const attempt =
+      first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : undefined;
     item.description = descriptionOf(session, now, attempt);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });

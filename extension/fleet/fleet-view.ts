@@ -1,10 +1,17 @@
 import * as vscode from 'vscode';
+import type { ConnectionState } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import { SessionDecorations } from './decorations.ts';
 import { type FleetNode, FleetTree } from './fleet-tree.ts';
 
 /** What an empty view says, as `viewsWelcome` matches it. */
 type Emptiness = 'connecting' | 'failed' | 'no-repository' | 'no-claude' | 'no-session';
+
+/** What stands above the rows while they may be out of date. */
+const MESSAGE: Partial<Record<ConnectionState['kind'], string>> = {
+  lost: 'The connection to the sidecar is being made again…',
+  failed: 'Not connected to the sidecar. This is how the sessions were.',
+};
 
 /** The Fairlead view: the tree, its badge, and what is said while it is empty. */
 export class FleetPanel implements vscode.Disposable {
@@ -33,9 +40,20 @@ export class FleetPanel implements vscode.Disposable {
         this.#tree.refreshIfMoved();
         this.#draw();
       }),
-      this.#view.onDidChangeVisibility(() => this.#draw()),
+      this.#view.onDidChangeVisibility(() => {
+        this.#connect();
+        this.#draw();
+      }),
     ];
+    this.#connect();
     this.#draw();
+  }
+
+  /** A view that is looked at wants to know what there is. */
+  #connect(): void {
+    if (!this.#view.visible || this.#context.connection.state.kind !== 'off') return;
+    // The connection tells of a failure by its state.
+    this.#context.connection.start().catch(() => {});
   }
 
   #draw(): void {
@@ -47,8 +65,10 @@ export class FleetPanel implements vscode.Disposable {
     const emptiness = this.#emptiness();
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
     const { state } = this.#context.connection;
-    // An empty text is no message. VS Code counts each that is set as a change of rows, and draws none a moment after.
-    const message = state.kind === 'lost' ? 'The connection to the sidecar is being made again…' : '';
+    // A message takes the place of what is said without rows. An empty text is none. VS Code counts each that is set as a
+    // change of rows, and draws none a moment after.
+    const hasRows = this.#context.fleet.sessions.length > 0;
+    const message = (hasRows ? MESSAGE[state.kind] : undefined) ?? '';
     if ((this.#view.message ?? '') !== message) this.#view.message = message;
   }
 

@@ -1,14 +1,21 @@
 import * as vscode from 'vscode';
 import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { warn } from '../messages.ts';
 import type { Fleet } from './fleet.ts';
 
 export interface NeedActions {
-  /** Whether the person looks at the session's terminal. */
-  isOnScreen(session: string): boolean;
+  /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */
+  mayBeOnScreen(session: string): boolean;
+  /** When the person last typed in it, in milliseconds since the epoch; 0 for never. */
+  typedAt(session: string): number;
+  /** What is on screen may be another by now. */
+  onDidLook: vscode.Event<void>;
   isOfWindow(repo: string): boolean;
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
+  /** Says that what `session` asked is asked no more. */
+  late(session: Session): void;
   open(session: string): void;
   land(session: string): void;
 }
@@ -19,17 +26,33 @@ const ANSWERED: readonly ReasonKind[] = [...YES_OR_NO, 'question', 'plan'];
 
 /** How long a need has to last before it is told: a person who answers in the terminal is not to be disturbed. */
 const SETTLE_MS = 600;
+/**
+ * How long a need is not told of whose terminal may be on screen, from its beginning or the last key in that terminal.
+ * Long enough to read what is asked, short enough for a panel that is hidden or a person who has gone.
+ */
+const QUIET_MS = 15_000;
+
+/** A need that is not told yet. */
+interface Pending {
+  need: number | null;
+  /** When it was first seen, in milliseconds since the epoch. */
+  since: number;
+  timer: NodeJS.Timeout;
+}
 
 /**
- * One notification for each need of this window's repositories, with what can be done about it. Quiet while the
- * session is on screen, and for what was needed before the window came.
+ * One notification for each need of this window's repositories, with what can be done about it. Quiet for what was
+ * needed before the window came, and, for a while, where the person may have it on screen.
+ *
+ * VS Code closes no message for an extension, so one can outlive its need: pressed then, it says so, and answers
+ * nothing.
  */
 export class Needs implements vscode.Disposable {
   readonly #fleet: Fleet;
   readonly #actions: NeedActions;
   /** The needs that were told or need not be, by session. */
   readonly #told = new Map<string, number | null>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #pending = new Map<string, Pending>();
   readonly #disposables: vscode.Disposable[];
   #sawFleet = false;
 
@@ -47,45 +70,61 @@ export class Needs implements vscode.Disposable {
         this.#sawFleet = true;
         return undefined;
       }),
+      actions.onDidLook(() => {
+        for (const [id, { since }] of this.#pending) {
+          if (Date.now() - since >= SETTLE_MS && !actions.mayBeOnScreen(id)) this.#due(id);
+        }
+      }),
     ];
   }
 
   #look({ id, state, need }: Session): void {
-    if (state !== 'needs-you') {
-      clearTimeout(this.#timers.get(id));
-      this.#timers.delete(id);
+    const pending = this.#pending.get(id);
+    if (pending !== undefined && (state !== 'needs-you' || pending.need !== need)) this.#forget(id);
+    if (state !== 'needs-you' || this.#told.get(id) === need || this.#pending.has(id)) return;
+    const timer = setTimeout(() => this.#due(id), SETTLE_MS);
+    this.#pending.set(id, { need, since: Date.now(), timer });
+  }
+
+  #due(id: string): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    clearTimeout(pending.timer);
+    const quietUntil = Math.max(pending.since, this.#actions.typedAt(id)) + QUIET_MS;
+    const left = quietUntil - Date.now();
+    if (left > 0 && this.#actions.mayBeOnScreen(id)) {
+      pending.timer = setTimeout(() => this.#due(id), left);
       return;
     }
-    if (this.#told.get(id) === need || this.#timers.has(id)) return;
-    this.#timers.set(
-      id,
-      setTimeout(() => {
-        this.#timers.delete(id);
-        void this.#tell(id);
-      }, SETTLE_MS),
-    );
+    this.#pending.delete(id);
+    void this.#tell(id);
+  }
+
+  #forget(id: string): void {
+    clearTimeout(this.#pending.get(id)?.timer);
+    this.#pending.delete(id);
   }
 
   async #tell(id: string): Promise<void> {
     const session = this.#fleet.get(id);
     if (session === undefined || session.state !== 'needs-you' || session.reason === null) return;
-    if (this.#told.get(id) === session.need) return;
     this.#told.set(id, session.need);
-    if (!this.#actions.isOfWindow(session.repo) || this.#actions.isOnScreen(id)) return;
+    if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
     const { kind, message } = session.reason;
-    const actions = actionsOf(kind);
-    const chosen = await vscode.window.showWarningMessage(`${session.title}: ${message}`, ...actions);
+    const chosen = await warn(`${session.title}: ${message}`, ...actionsOf(kind));
     if (chosen === undefined) return;
+    if (chosen === 'Open Terminal') return this.#actions.open(id);
+    const now = this.#fleet.get(id);
+    if (now?.state !== 'needs-you' || now.need !== session.need) return this.#actions.late(session);
     if (chosen === 'Allow') return this.#actions.answer(session, 'allow');
     if (chosen === 'Deny') return this.#actions.answer(session, 'deny');
-    if (chosen === 'Answer…') return this.#actions.answer(session, undefined);
     if (chosen === 'Land Again') return this.#actions.land(id);
-    this.#actions.open(id);
+    this.#actions.answer(session, undefined);
   }
 
   dispose(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const { timer } of this.#pending.values()) clearTimeout(timer);
     for (const each of this.#disposables) each.dispose();
   }
 }

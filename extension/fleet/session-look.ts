@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
+import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
 import { age, dollars, stateWords } from '../../sidecar/protocol/wording.ts';
+import { markdownText } from '../markdown-text.ts';
 
 /** How a state looks: a codicon, and a theme colour where the state stands out. */
 const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
@@ -15,14 +17,38 @@ const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
   queued: { icon: 'list-ordered', color: 'fairlead.queuedForeground' },
   landing: { icon: 'sync~spin', color: 'fairlead.queuedForeground' },
   landed: { icon: 'git-merge', color: 'fairlead.landedForeground' },
-  sleeping: { icon: 'moon' },
+  sleeping: { icon: 'coffee' },
   paused: { icon: 'debug-pause' },
   archived: { icon: 'archive' },
 };
 
+/** What is asked, and what went wrong, look different from the rest that needs the person. */
+const NEED_ICON: Partial<Record<ReasonKind, string>> = {
+  question: 'question',
+  plan: 'question',
+  'api-error': 'warning',
+  'agent-ended': 'warning',
+  'terminal-lost': 'warning',
+  'hook-failed': 'warning',
+  conflict: 'warning',
+  'check-failed': 'warning',
+  'landing-stopped': 'warning',
+  'start-failed': 'warning',
+  'worktree-missing': 'warning',
+  'prompt-undelivered': 'warning',
+  'base-refuses-pushes': 'warning',
+};
+
 export function iconOf(session: Session): vscode.ThemeIcon {
-  const { icon, color } = LOOK[session.state];
+  const { color } = LOOK[session.state];
+  const icon = iconNameOf(session);
   return new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
+}
+
+function iconNameOf({ state, reason, outcome }: Session): string {
+  if (state === 'finished' && outcome === 'interrupted') return 'circle-slash';
+  const special = state === 'needs-you' && reason !== null ? NEED_ICON[reason.kind] : undefined;
+  return special ?? LOOK[state].icon;
 }
 
 /** The colour of a session that is to be seen among many; none for the others. */
@@ -33,19 +59,23 @@ export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
 
 /**
  * What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title
- * does. `attempt` comes first: it tells sessions of one title apart.
+ * does. The attempt comes first: it tells sessions of one title apart.
  */
-export function descriptionOf(session: Session, now: number, attempt: string): string {
+export function descriptionOf(session: Session, now: number, attempt: number | undefined): string {
+  return partsOf(session, now, attempt === undefined ? '' : `#${attempt}`);
+}
+
+function partsOf(session: Session, now: number, attempt: string): string {
   const parts = [attempt, age(session.since, now), costOf(session), session.branch];
   if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
   return parts.filter((part) => part !== '').join(' · ');
 }
 
 /** Which of the attempts of one family a session is: by the number that its branch has behind that of the first. */
-export function attemptOf(session: Session, first: Session): string {
-  if (session.id === first.id) return 'attempt 1';
+export function attemptOf(session: Session, first: Session): number | undefined {
+  if (session.id === first.id) return 1;
   const number = /-(\d+)$/.exec(session.branch)?.[1];
-  return number === undefined || session.branch !== `${first.branch}-${number}` ? '' : `attempt ${number}`;
+  return session.branch === `${first.branch}-${number}` ? Number(number) : undefined;
 }
 
 export function costOf({ cost }: Session): string {
@@ -56,10 +86,10 @@ export function costOf({ cost }: Session): string {
 /** Everything of a session at a glance. What an agent or a repository wrote is shown as text, never as Markdown. */
 export function tooltipOf(session: Session, now: number): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
-  text.appendMarkdown('**').appendText(session.title).appendMarkdown('**  \n');
-  text.appendMarkdown(`$(${LOOK[session.state].icon.replace('~spin', '')}) `);
-  text.appendText(`${stateWords(session)}, for ${age(session.since, now)}`);
-  if (session.reason !== null) text.appendMarkdown('\n\n').appendText(session.reason.message);
+  text.appendMarkdown(`**${markdownText(session.title)}**  \n`);
+  const icon = iconNameOf(session).replace('~spin', '');
+  text.appendMarkdown(`$(${icon}) ${markdownText(`${stateWords(session)}, for ${age(session.since, now)}`)}`);
+  if (session.reason !== null) text.appendMarkdown(`\n\n${markdownText(session.reason.message)}`);
   text.appendMarkdown('\n\n---\n\n');
   const rows: [string, string][] = [
     ['git-branch', `${session.branch}, from ${session.base}`],
@@ -72,20 +102,23 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
       'comment-discussion',
       `${session.turns} ${session.turns === 1 ? 'turn' : 'turns'}, started ${age(session.createdAt, now)} ago`,
     ],
-    [
-      'credit-card',
-      `${dollars(session.cost.ownUsd)} own, ${dollars(session.cost.usd)} in all` +
-        (session.cost.unpriced > 0 ? `, ${session.cost.unpriced} requests unpriced` : ''),
-    ],
+    ['credit-card', costWords(session)],
   ];
-  for (const [icon, value] of rows)
-    text.appendMarkdown(`$(${icon}) `).appendText(value).appendMarkdown('  \n');
+  for (const [icon, value] of rows) text.appendMarkdown(`$(${icon}) ${markdownText(value)}  \n`);
   return text;
 }
 
+function costWords({ cost: { ownUsd, usd, unpriced } }: Session): string {
+  const priced =
+    ownUsd === usd ? dollars(usd) : `${dollars(ownUsd)} own, ${dollars(usd)} with what it was forked from`;
+  const more = unpriced === 1 ? ', 1 request without a price' : `, ${unpriced} requests without a price`;
+  return unpriced === 0 ? priced : priced + more;
+}
+
 /** What a screen reader says: the state comes in words. */
-export function spokenOf(session: Session, now: number, attempt: string): string {
-  return `${session.title}, ${stateWords(session)}, ${descriptionOf(session, now, attempt)}`;
+export function spokenOf(session: Session, now: number, attempt: number | undefined): string {
+  const parts = partsOf(session, now, attempt === undefined ? '' : `attempt ${attempt}`);
+  return `${session.title}, ${stateWords(session)}, ${parts}`;
 }
 
 /** Characters of a reason beside the title, whose whole text the tooltip has. */

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../connection/connection.ts';
+import { failureOf } from '../failure.ts';
 
 /** Scheme of read-only files of sessions, at a commit or as they are in the worktree. */
 export const CONTENTS_SCHEME = 'fairlead';
@@ -95,11 +96,17 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   async #read(uri: vscode.Uri): Promise<Uint8Array> {
-    const { content } = await this.#connection.request('Contents', {
-      session: uri.authority,
-      path: uri.path.slice(1),
-      ...(uri.query === '' ? {} : { commit: uri.query }),
-    });
+    const { content } = await this.#connection
+      .request('Contents', {
+        session: uri.authority,
+        path: uri.path.slice(1),
+        ...(uri.query === '' ? {} : { commit: uri.query }),
+      })
+      .catch((error: unknown) => {
+        // An editor of a session that is no more is no failure of anything.
+        if (failureOf(error).code === 'session.missing') return { content: null };
+        throw error;
+      });
     if (content === null) throw vscode.FileSystemError.FileNotFound(uri);
     return Buffer.from(content, 'base64');
   }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
+import { inform } from '../messages.ts';
 import { contentsUri } from './contents.ts';
 
 /** More files than the multi-diff editor takes well: it reads all of them at once. */
@@ -17,9 +18,7 @@ export async function openChanges(
 ): Promise<boolean> {
   const { from, to, files } = await connection.request('Changes', { session: session.id }, { token });
   if (files.length === 0) {
-    await vscode.window.showInformationMessage(
-      `${session.title} has changed nothing since it left ${session.base}.`,
-    );
+    await inform(`${session.title} has changed nothing since it left ${session.base}.`);
     return false;
   }
   const shown = files.slice(0, MAX_FILES);
@@ -31,9 +30,7 @@ export async function openChanges(
   // VS Code adds how many they are.
   await vscode.commands.executeCommand('vscode.changes', session.title, resources);
   if (files.length > MAX_FILES) {
-    await vscode.window.showInformationMessage(
-      `The first ${MAX_FILES} of ${files.length} changed files are shown.`,
-    );
+    await inform(`The first ${MAX_FILES} of ${files.length} changed files are shown.`);
   }
   return true;
 }

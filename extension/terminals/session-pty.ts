@@ -20,6 +20,11 @@ const AGAIN: Record<Pane, string> = {
 
 const RESET = '\u001bc\u001b[3J';
 
+/** What a terminal says by itself: focus came or went, and answers to what the program asked it. */
+const FOCUS_IN = '\u001b[I';
+const FOCUS_OUT = '\u001b[O';
+const REPLY = /^\u001b(\[[IO]|\[[?>=]?[\d;]*[cnuRty]|\[[?]?[\d;]*\$y|[\]P_])/;
+
 /** Opens the byte stream of the terminal; an agent that sleeps is started for it. */
 type OpenStream = (options: AttachmentOptions) => Promise<Attachment>;
 
@@ -47,10 +52,25 @@ export class SessionPty implements vscode.Pseudoterminal {
   #waitsForKey = false;
   #isOver = false;
   #isOpening = false;
+  #hasFocus = false;
+  #typedAt = 0;
+  readonly #attended = new vscode.EventEmitter<void>();
+  /** The person typed in it, or it got the focus. */
+  readonly onDidAttend = this.#attended.event;
 
   constructor(open: OpenStream, pane: Pane) {
     this.#open = open;
     this.#pane = pane;
+  }
+
+  /** Whether it has the focus, as far as the program has asked to be told: else false. */
+  get hasFocus(): boolean {
+    return this.#hasFocus;
+  }
+
+  /** When the person last typed in it, in milliseconds since the epoch; 0 for never. */
+  get typedAt(): number {
+    return this.#typedAt;
   }
 
   open(size: vscode.TerminalDimensions | undefined): void {
@@ -66,6 +86,7 @@ export class SessionPty implements vscode.Pseudoterminal {
   handleInput(data: string): void {
     const keys = this.#acks.input(data);
     if (keys === '') return;
+    this.#attend(keys);
     if (this.#waitsForKey) {
       if (/[\r\n]/.test(keys)) void this.#attach();
       return;
@@ -86,6 +107,14 @@ export class SessionPty implements vscode.Pseudoterminal {
 
   rename(name: string): void {
     this.#renamed.fire(name);
+  }
+
+  #attend(keys: string): void {
+    const focus = Math.max(keys.lastIndexOf(FOCUS_IN), keys.lastIndexOf(FOCUS_OUT));
+    if (focus >= 0) this.#hasFocus = keys.startsWith(FOCUS_IN, focus);
+    const isTyped = !REPLY.test(keys);
+    if (isTyped) this.#typedAt = Date.now();
+    if (isTyped || (focus >= 0 && this.#hasFocus)) this.#attended.fire();
   }
 
   async #attach(): Promise<void> {
@@ -110,6 +139,7 @@ export class SessionPty implements vscode.Pseudoterminal {
 
   #follow(attachment: Attachment): void {
     this.#attachment = attachment;
+    this.#hasFocus = false;
     this.#acks = new RendererAcks((position) => attachment.processed(position));
     this.#decoder = new StringDecoder('utf8');
     attachment.on('snapshot', ({ bytes, position, cols, rows }) => {

@@ -23,6 +23,9 @@ export class SessionTerminals implements vscode.Disposable {
   readonly #fleet: Fleet;
   readonly #state: vscode.Memento;
   readonly #opened = new Map<string, Opened>();
+  readonly #looked = new vscode.EventEmitter<void>();
+  /** What is on screen may be another by now. */
+  readonly onDidLook = this.#looked.event;
   readonly #disposables: vscode.Disposable[];
   #restored = false;
 
@@ -32,16 +35,20 @@ export class SessionTerminals implements vscode.Disposable {
     this.#state = state;
     this.#disposables = [
       vscode.window.onDidCloseTerminal((terminal) => this.#onClose(terminal)),
+      this.#looked,
       vscode.window.onDidChangeActiveTerminal(() => {
-        this.#markSeen();
         this.#keepFront();
+        // Another one is in front only because it was brought there.
+        this.#markSeen();
+        this.#looked.fire();
       }),
-      vscode.window.onDidChangeWindowState(() => this.#markSeen()),
+      vscode.window.onDidChangeWindowState(() => this.#looked.fire()),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.#looked.fire()),
       fleet.onDidChange((change) => {
         if (change.kind === 'all') return this.#restore();
         const { session, before } = change;
         if (before?.title !== session.title) this.#rename(session);
-        if (session.unread) this.#markSeen();
+        if (session.unread && this.#opened.get(keyOf(session.id, 'agent'))?.pty.hasFocus) this.#markSeen();
         if (session.facts.life === 'active' && before?.facts.life !== 'active') this.#rejoin(session);
         return undefined;
       }),
@@ -52,12 +59,23 @@ export class SessionTerminals implements vscode.Disposable {
   show(session: Session, pane: Pane, preserveFocus = false): void {
     const opened = this.#opened.get(keyOf(session.id, pane)) ?? this.#open(session, pane);
     opened.terminal.show(preserveFocus);
+    // It may have been in front already.
+    if (pane === 'agent') this.#markSeen();
   }
 
-  /** Whether the person looks at the agent of a session. */
-  isOnScreen(session: string): boolean {
+  /**
+   * Whether the agent of a session may be on screen: VS Code does not tell whether the panel is hidden, in which the
+   * terminal that was in front stays the active one.
+   */
+  mayBeOnScreen(session: string): boolean {
     const terminal = this.#opened.get(keyOf(session, 'agent'))?.terminal;
-    return terminal !== undefined && vscode.window.activeTerminal === terminal && vscode.window.state.focused;
+    if (terminal === undefined || vscode.window.activeTerminal !== terminal) return false;
+    return vscode.window.state.focused && !isBehindAnother(terminal);
+  }
+
+  /** When the person last typed to the agent of a session, in milliseconds since the epoch; 0 for never. */
+  typedAt(session: string): number {
+    return this.#opened.get(keyOf(session, 'agent'))?.pty.typedAt ?? 0;
   }
 
   /** The session whose terminal has the focus. */
@@ -86,6 +104,7 @@ export class SessionTerminals implements vscode.Disposable {
       location: location === 'editor' ? vscode.TerminalLocation.Editor : vscode.TerminalLocation.Panel,
     });
     const opened = { session: session.id, pane, terminal, pty };
+    if (pane === 'agent') pty.onDidAttend(() => this.#markSeen());
     this.#opened.set(keyOf(session.id, pane), opened);
     this.#keep();
     return opened;
@@ -120,10 +139,11 @@ export class SessionTerminals implements vscode.Disposable {
     this.#opened.get(keyOf(session.id, 'agent'))?.pty.rejoin();
   }
 
+  /** To be called when it is known that the person looks at the terminal that is active. */
   #markSeen(): void {
     const id = this.active;
     const session = id === undefined ? undefined : this.#fleet.get(id);
-    if (session === undefined || !session.unread || !this.isOnScreen(session.id)) return;
+    if (session === undefined || !session.unread || !this.mayBeOnScreen(session.id)) return;
     void this.#connection.request('MarkRead', { session: session.id }).catch(() => {});
   }
 
@@ -153,6 +173,14 @@ export class SessionTerminals implements vscode.Disposable {
 
 function keyOf(session: string, pane: Pane): string {
   return `${session}:${pane}`;
+}
+
+/** Whether a terminal is an editor that another one covers; the tab of a terminal tells no more than its name. */
+function isBehindAnother({ name }: vscode.Terminal): boolean {
+  const tabs = vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .filter(({ input, label }) => input instanceof vscode.TabInputTerminal && label === name);
+  return tabs.length > 0 && tabs.every(({ isActive }) => !isActive);
 }
 
 function nameOf(session: Session, pane: Pane): string {

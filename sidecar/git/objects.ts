@@ -117,7 +117,7 @@ export class Objects implements Disposable {
   /** Takes whole answers from what was read. Source: git-cat-file(1), "BATCH OUTPUT". */
   #answer(): void {
     let data = Buffer.concat(this.#chunks);
-    this.#needed = data.length + 1;
+    let needed: number | undefined;
     for (let request = this.#queue[0]; request !== undefined; request = this.#queue[0]) {
       // The name comes back as it was asked, newlines and all.
       const missing = [' missing\n', ' ambiguous\n']
@@ -139,16 +139,16 @@ export class Objects implements Disposable {
       // Content is followed by a newline of its own.
       const whole = end + 1 + (request.command === 'contents' ? info.size + 1 : 0);
       if (data.length < whole) {
-        this.#needed = whole;
+        needed = whole;
         break;
       }
       this.#queue.shift();
       request.resolve({ info, content: Buffer.from(data.subarray(end + 1, Math.max(whole - 1, end + 1))) });
       data = data.subarray(whole);
-      this.#needed = data.length + 1;
     }
     this.#chunks = [data];
     this.#bytes = data.length;
+    this.#needed = needed ?? data.length + 1;
   }
 
   #restart(ended: Dialogue, stderr: string): void {

@@ -1,10 +1,20 @@
-import { describe, expect } from 'vitest';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect } from 'vitest';
 import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
 import { prompt } from '../support/model/story.ts';
 import { gone } from '../support/sidecar.ts';
 import { atDesk } from './support/at-desk.ts';
 
-const it = atDesk();
+const folder = mkdtempSync(join(tmpdir(), 'fairlead-node-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+/** The Node of the person's setting, and where it notes each of its runs. */
+const node = join(folder, 'node');
+const runs = join(folder, 'runs');
+works();
+
+const it = atDesk({ machineSettings: { 'fairlead.nodePath': node } });
 
 describe('a window', () => {
   it('goes on when the sidecar is killed in the midst of a turn', async ({ desk, window }) => {
@@ -88,4 +98,90 @@ describe('a window', () => {
     await window.terminalShows(/First\.[\s\S]*❯/);
     await expect.poll(async () => (await world.fairlead.show(id)).state).not.toBe('needs-you');
   });
+
+  it('says that the sidecar cannot be started again, tries no more until it is told to, and comes back', async ({
+    desk,
+    window,
+    onTestFinished,
+  }) => {
+    const { world } = desk;
+    world.model.when(prompt('Outlive the Node')).says('I go on.');
+    const { id } = await world.start('Outlive the Node');
+    await world.finished(id);
+    await window.openFleet();
+    await window.row('Outlive the Node').click();
+    await window.terminalShows('I go on.');
+    const before = await world.json<SidecarStatus>('status');
+    const pid = await world.fairlead.sidecarPid();
+    onTestFinished(works);
+    nodeThat('echo "no such instruction" >&2; exit 132');
+    process.kill(pid, 'SIGKILL');
+    await gone(pid);
+    await expect.poll(() => window.status.getAttribute('aria-label')).toContain('no such instruction');
+    const tries = runCount();
+    // Rows stay, and are not taken for news.
+    await window.row('Outlive the Node').waitFor();
+    await window.page.getByText('Not connected to the sidecar').waitFor();
+    await window.status.hover();
+    const tooltip = window.page.locator('.workbench-hover', { hasText: 'Try again' });
+    await tooltip.waitFor();
+    expect(await tooltip.textContent()).toContain('Set fairlead.nodePath');
+    expect(await tooltip.locator('a').allInnerTexts()).toEqual([
+      expect.stringContaining('Try again'),
+      expect.stringContaining('Doctor'),
+      expect.stringContaining('Log'),
+      expect.stringContaining('Restart'),
+    ]);
+    await desk.picture(window, 'status bar failed');
+    await tooltip.locator('a', { hasText: 'Try again' }).click();
+    await expect.poll(() => runCount()).toBe(tries + 1);
+    // A command that needs the sidecar says why it does nothing.
+    await window.page.mouse.move(700, 20);
+    await window.command('Fairlead: Rename');
+    await window.notification('no such instruction').first().waitFor();
+    await expect.poll(() => runCount()).toBe(tries + 2);
+
+    works();
+    await window.page.locator('.pane-header, .composite.title').first().hover();
+    await window.page.getByRole('button', { name: 'Connect Again' }).first().click();
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/\d+ sessions?/);
+    await window.page.getByText('Not connected to the sidecar').waitFor({ state: 'hidden' });
+    await window.command('Fairlead: Rename');
+    await window.answer('Outlived the Node');
+    await window.row('Outlived the Node').waitFor();
+    expect((await world.json<SidecarStatus>('status')).terminals).toEqual(before.terminals);
+    window.forgive(/no such instruction/);
+  });
+
+  it('joins the sidecar that somebody else starts once the home is there again', async ({ desk, window }) => {
+    const { world } = desk;
+    const { home } = world.fairlead;
+    await window.openFleet();
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/\d+ sessions?/);
+    const pid = await world.fairlead.sidecarPid();
+    renameSync(home, `${home}.away`);
+    try {
+      writeFileSync(home, 'in the way\n');
+      await gone(pid);
+      await expect.poll(() => window.status.getAttribute('aria-label')).toContain(home);
+    } finally {
+      rmSync(home);
+      renameSync(`${home}.away`, home);
+    }
+    await world.json('ls');
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/\d+ sessions?/);
+  });
 });
+
+/** Has the Node of the setting do this, after it has noted that it runs. */
+function nodeThat(does: string): void {
+  writeFileSync(node, `#!/bin/sh\necho run >> '${runs}'\n${does}\n`, { mode: 0o755 });
+}
+
+function works(): void {
+  nodeThat(`exec ${process.execPath} "$@"`);
+}
+
+function runCount(): number {
+  return existsSync(runs) ? readFileSync(runs, 'utf8').split('\n').length - 1 : 0;
+}

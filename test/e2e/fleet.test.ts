@@ -77,5 +77,11 @@ describe('the fleet', () => {
     await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
     await window.openSourceControl();
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
+
+    // The changes are there again with the window, both sides of them.
+    await window.reloadPage();
+    const diff = window.page.locator('.multiDiffEntry', { hasText: 'README.md' });
+    await diff.getByText('counts boats of any length').waitFor();
+    await diff.getByText('counts boats.').waitFor();
   });
 });

@@ -8,7 +8,7 @@ const it = atDesk();
 describe('notifications', () => {
   it('tell a need once, and take the answer', async ({ desk, window }) => {
     const { world } = desk;
-    const id = await asksTo(desk, 'Make one.txt');
+    const id = await asksTo(desk, 'Make one.txt', { again: 'Make another.txt' });
     const toast = window.notification('Make one.txt');
     await toast.waitFor();
     expect(await toast.locator('a.monaco-button').allInnerTexts()).toEqual([
@@ -52,53 +52,132 @@ describe('notifications', () => {
     await toast.waitFor();
     expect(await toast.locator('a.monaco-button').allInnerTexts()).toEqual(['Answer…', 'Open Terminal']);
     await window.press(toast, 'Answer…');
+    await window.question.getByText('As the meadow').waitFor();
     await window.pick('Green');
     await world.finished(id);
     expect(JSON.stringify(world.model.asked('Paint the shed').at(-1)?.body)).toContain('Green');
   });
 
-  it('are quiet for the session that is on screen, and for what was asked before the window came', async ({
+  it('say so when they are pressed after their need was answered elsewhere, and do nothing', async ({
     desk,
     window,
   }) => {
     const { world } = desk;
-    const seen = await asksTo(desk, 'Make seen.txt', 'Wait for me');
+    const id = await asksTo(desk, 'Make late.txt');
+    const toast = window.notification('Make late.txt: ');
+    await toast.waitFor();
+    await world.json('answer', id, 'allow');
+    await world.finished(id);
+    await expect.poll(() => window.badge()).toBe('');
+    await window.press(toast, 'Deny');
+    const late = window.notification('"Make late.txt" was answered already');
+    await late.waitFor();
+    expect(await late.textContent()).toContain('It is now: finished.');
+    expect(world.repository.at((await world.fairlead.show(id)).worktree).read('late.txt')).toBe('1\n');
+  });
+
+  it('show what an agent wrote as text, whatever it looks like', async ({ desk, window }) => {
+    const { world } = desk;
+    const link = '[Press here](command:fairlead.showLog)';
+    world.model
+      .when(prompt('Look at'))
+      .callsTool('AskUserQuestion', {
+        questions: [
+          {
+            question: `Is ${link} right?`,
+            header: 'Link',
+            options: [
+              { label: 'Yes', description: 'It is' },
+              { label: 'No', description: 'It is not' },
+            ],
+            multiSelect: false,
+          },
+        ],
+      })
+      .thenSays('Thanks.');
+    const { id } = await world.start(`Look at ${link}`);
+    const toast = window.notification('Look at');
+    await toast.waitFor();
+    expect(await toast.textContent()).toContain('command:fairlead.showLog');
+    expect(await toast.locator('.notification-list-item-message a').count()).toBe(0);
+    await window.press(toast, 'Answer…');
+    await window.pick('Something else');
+    await window.question.getByText('command:fairlead.showLog').first().waitFor();
+    expect(await window.question.locator('.quick-input-message a').count()).toBe(0);
+    await window.answer('Neither');
+    await world.finished(id);
+  });
+
+  it('wait where the session is on screen, come when that is left, and where the panel is hidden', async ({
+    desk,
+    window,
+  }) => {
+    const { world } = desk;
+    const seen = await asksTo(desk, 'Make seen.txt', { first: 'Wait for me' });
+    const other = await asksTo(desk, 'Make other.txt', { first: 'Wait as well' });
     await window.openFleet();
     await window.row('Make seen.txt').click();
     await window.terminalShows('Ready.');
+    const told = await window.toldNotifications();
     await world.json('send', seen, 'Wait for me');
     await world.asks(seen);
-    await window.terminalShows(/Do you want to/);
-    // By the time that a later need is told, the earlier one would have been.
-    const other = await asksTo(desk, 'Make other.txt');
+    await world.json('send', other, 'Wait as well');
     await window.notification('Make other.txt').waitFor();
-    expect(await window.notification('Make seen.txt').count()).toBe(0);
+    // The terminal of the other one is in front: the first one is not on screen any more.
+    await window.press(window.notification('Make other.txt'), 'Open Terminal');
+    await window.notification('Make seen.txt').waitFor();
+    const first = (await told()).map((text) => /Make \w+/.exec(text)?.[0]);
+    expect(first).toEqual(['Make other', 'Make seen']);
+    for (const id of [seen, other]) {
+      await world.json('answer', id, 'allow');
+      await world.finished(id);
+    }
 
-    await window.reloadPage();
-    await expect.poll(() => window.badge()).toBe('2');
-    const third = await asksTo(desk, 'Make third.txt');
+    // A panel that is hidden keeps its active terminal.
+    await window.command('Notifications: Clear All Notifications');
+    const third = await asksTo(desk, 'Make third.txt', { first: 'Wait once more' });
+    await window.row('Make third.txt').click();
+    await window.terminalShows('Ready.');
+    await window.command('View: Toggle Panel Visibility');
+    await window.terminal.waitFor({ state: 'hidden' });
+    await world.json('send', third, 'Wait once more');
+    await world.asks(third);
     await window.notification('Make third.txt').waitFor();
+    await world.json('answer', third, 'allow');
+    await world.finished(third);
+  });
+
+  it('are quiet for what was asked before the window came', async ({ desk, window }) => {
+    const { world } = desk;
+    const before = await asksTo(desk, 'Make before.txt');
+    await window.reloadPage();
+    await expect.poll(() => window.badge()).toBe('1');
+    const after = await asksTo(desk, 'Make after.txt');
+    await window.notification('Make after.txt').waitFor();
     expect(await window.page.locator('.notifications-toasts .notification-list-item').count()).toBe(1);
-    for (const id of [seen, other, third]) await world.json('answer', id, 'allow');
+    for (const id of [before, after]) await world.json('answer', id, 'allow');
   });
 });
 
-/** A session that asks to write the file that its task names; with `first` it only says that it is ready. */
-async function asksTo({ world }: Desk, task: string, later?: string): Promise<string> {
-  const asking = (text: string) =>
+interface Asking {
+  /** It only says that it is ready, and asks at this prompt. */
+  first?: string;
+  /** It asks once more at this prompt. */
+  again?: string;
+}
+
+/** A session that asks to write the file that its task names. */
+async function asksTo({ world }: Desk, task: string, { first, again }: Asking = {}): Promise<string> {
+  const asks = (text: string) =>
     world.model
       .when(prompt(text))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${task.split(' ')[1]}`, content: '1\n' }))
       .thenSays('Made.');
-  if (later === undefined) {
-    asking(task);
-  } else {
-    world.model.when(prompt(task)).says('Ready.');
-    asking(later);
-  }
-  if (task === 'Make one.txt') asking('Make another.txt');
+  if (first === undefined) asks(task);
+  else world.model.when(prompt(task)).says('Ready.');
+  for (const later of [first, again]) if (later !== undefined) asks(later);
   const { id } = await world.start(task, '--mode', 'manual');
-  if (later === undefined) await world.asks(id);
+  if (first === undefined) await world.asks(id);
   else await world.finished(id);
   return id;
 }

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, onTestFailed } from 'vitest';
 import { atDesk } from './support/at-desk.ts';
 import { HARBOUR, Harbour } from './support/harbour.ts';
-import { PICTURES } from './support/window.ts';
+import { Desk, PICTURES } from './support/window.ts';
 import type { Workbench } from './support/workbench.ts';
 
-const it = atDesk({ files: HARBOUR, settings: { 'workbench.reduceMotion': 'on' } });
+/** Nothing is drawn half. */
+const STILL = { settings: { 'workbench.reduceMotion': 'on' } };
+
+const it = atDesk({ files: HARBOUR, ...STILL });
 
 /** Each theme with the class by which the workbench says that it is drawn in it. */
 const THEMES = {
@@ -24,8 +27,13 @@ describe('pictures', () => {
     const harbour = new Harbour(desk.world);
     onTestFinished(() => harbour.release());
     await harbour.elsewhere();
+    const rewritten = await harbour.rewrites();
     await harbour.landed();
     await harbour.sleeps();
+    await harbour.waits();
+    await harbour.interrupted();
+    await harbour.fails();
+    await harbour.plans();
     await harbour.attempts();
     const lands = await harbour.finishes('Draw the boats', 'docs/boats.md', '# Boats\n');
     const queued = await harbour.finishes('Name the boats', 'docs/names.md', '# Names\n');
@@ -33,6 +41,7 @@ describe('pictures', () => {
     await harbour.asksPermission();
     await harbour.asksQuestion();
     await harbour.works();
+    await harbour.conflicts(rewritten.id);
     await harbour.land(lands.id, 'sleep 1000');
     await harbour.land(queued.id, 'sleep 1000');
 
@@ -42,6 +51,7 @@ describe('pictures', () => {
     await window.row('Add longest() to Harbour').click();
     await window.terminalShows(/Do you want to/);
     await window.page.mouse.move(700, 20);
+    expect(await window.rowsWithoutIcon()).toEqual([]);
     for (const [name, [theme, drawn]] of Object.entries(THEMES)) {
       await window.colourTheme(theme, drawn);
       await desk.picture(window, `fleet ${name}`);
@@ -59,8 +69,97 @@ describe('pictures', () => {
     await window.widenSidebar(200);
     await desk.picture(window, 'fleet narrow');
     await story(window, harbour);
+    await flows(desk, window);
+
+    const ptyhost = await desk.world.fairlead.ptyhostPid();
+    if (ptyhost === undefined) throw new Error('no ptyhost runs');
+    process.kill(ptyhost, 'SIGKILL');
+    await window.page.setViewportSize({ width: 1280, height: 800 });
+    await window.row('Write the tests of Harbour').waitFor();
+    await expect
+      .poll(() => window.row('Write the tests of Harbour').getAttribute('aria-label'))
+      .toContain('terminal-lost');
+    await desk.picture(window, 'fleet terminals lost');
+  });
+
+  it('show each view without a session', { timeout: 200_000 }, async () => {
+    await using desk = await Desk.open(STILL);
+    const welcome = async (name: string, folder?: string | null) => {
+      await using window = await desk.window(folder, { width: 800, height: 500 });
+      await window.openFleet();
+      await window.welcome.getByRole('button').first().waitFor();
+      await desk.picture(window, `welcome ${name}`);
+      return window;
+    };
+    await welcome('no folder', null);
+    const plain = join(desk.world.repository.root, 'plain');
+    mkdirSync(plain);
+    await welcome('no repository', plain);
+    {
+      await using window = await desk.window();
+      await window.openFleet();
+      await window.welcome.getByRole('button', { name: 'How It Works' }).click();
+      await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
+      await desk.picture(window, 'walkthrough');
+    }
+    await using bare = await Desk.open({ env: { PATH: '/usr/bin:/bin' }, ...STILL });
+    await using window = await bare.window();
+    await window.openFleet();
+    await window.welcome.getByText('Claude Code was not found').waitFor();
+    await bare.picture(window, 'welcome no claude');
+    await window.command('Fairlead: Doctor');
+    await window.question.getByText('claude', { exact: true }).waitFor();
+    await bare.picture(window, 'doctor');
   });
 });
+
+/** What the person is asked on the way. */
+async function flows(desk: Desk, window: Workbench): Promise<void> {
+  await window.page.setViewportSize({ width: 1280, height: 800 });
+  await window.widenSidebar(340);
+  const leave = async () => {
+    await window.page.keyboard.press('Escape');
+    await window.question.waitFor({ state: 'hidden' });
+  };
+  for (const [title, shows] of [
+    ['Add longest() to Harbour', 'Allow'],
+    ['Choose a licence', 'Apache-2.0'],
+    ['Plan the new pier', 'Allow'],
+  ] as const) {
+    await window.choose(window.row(title), 'Answer…');
+    await window.question.getByText(shows).first().waitFor();
+    await desk.picture(window, `answer ${title}`);
+    await leave();
+  }
+  await window.page.locator('.composite.title').getByRole('button', { name: 'New Session' }).click();
+  await window.answer('Add a method shortest() beside longest()');
+  await window.question.getByText('Start', { exact: true }).waitFor();
+  await desk.picture(window, 'new session review');
+  for (const [step, shows] of [
+    ['Base', 'checked out'],
+    ['Model', 'opus'],
+    ['Permission mode', 'acceptEdits'],
+    ['Attempts', '8'],
+  ] as const) {
+    await window.pick(step);
+    await window.question.getByText(shows).first().waitFor();
+    await desk.picture(window, `new session ${step}`);
+    await window.page.keyboard.press('Enter');
+    await window.question.getByText('Start', { exact: true }).waitFor();
+  }
+  await leave();
+  await window.row('lighthouse').click();
+  await window.act(window.row('Repaint the lamp room'), 'Land');
+  await window.question.getByText('Where does main land?').waitFor();
+  await desk.picture(window, 'land where to');
+  await leave();
+  await window.row('Rewrite the changelog').hover();
+  await window.page.locator('.workbench-hover:visible').waitFor();
+  await desk.picture(window, 'tooltip conflict');
+  await window.choose(window.row('Write a usage section'), 'Show Conversation');
+  await window.tab(/Write a usage section\.md/).waitFor();
+  await desk.picture(window, 'conversation');
+}
 
 /** The pictures of the walkthrough and of the page that introduces the extension. */
 async function story(window: Workbench, harbour: Harbour): Promise<void> {

@@ -41,6 +41,8 @@ export interface CodeServerOptions {
   environment: Readonly<Record<string, string>>;
   /** On top of what keeps the workbench quiet. */
   settings?: Readonly<Record<string, unknown>>;
+  /** Those of the machine that serves: a setting of a machine is not taken from the person's. */
+  machineSettings?: Readonly<Record<string, unknown>>;
   /** Whether Workspace Trust is asked for, as in an editor that was just installed. Default false. */
   trust?: boolean;
   /** For tests inside the extension host. */
@@ -68,6 +70,8 @@ export class CodeServer implements AsyncDisposable {
     const server = new CodeServer(folder, await freePort(), options);
     mkdirSync(join(folder, 'data/User'), { recursive: true });
     server.settings({});
+    mkdirSync(join(folder, 'data/Machine'));
+    writeFileSync(join(folder, 'data/Machine/settings.json'), JSON.stringify(options.machineSettings ?? {}));
     execFileSync(process.execPath, [SERVER, '--install-extension', vsix, '--force', ...server.#folders()], {
       env: server.#environment(),
       stdio: 'pipe',

@@ -157,6 +157,49 @@ export class Harbour {
     return Promise.all(made.attempts.map(({ id }) => this.#world.finished(id)));
   }
 
+  /** Was interrupted by the person. */
+  async interrupted(title = 'Tidy the quay'): Promise<Session> {
+    this.#world.model.when(prompt(title)).says('Let me see.').hangs();
+    const { id } = await this.start(title);
+    await this.#world.fairlead.until(id, ({ state }) => state === 'working');
+    await this.#json(['interrupt', id]);
+    return this.#world.finished(id);
+  }
+
+  /** Has made a plan, and asks whether it is the right one. */
+  async plans(title = 'Plan the new pier'): Promise<Session> {
+    this.#world.model
+      .when(prompt(title))
+      .callsTool('ExitPlanMode', { plan: '# A pier\n\n1. Sound the depth.\n2. Drive the piles.\n' })
+      .thenSays('Then I begin.');
+    const { id } = await this.start(title, '--mode', 'plan');
+    return this.#world.fairlead.until(id, ({ reason }) => reason?.kind === 'plan', 45_000);
+  }
+
+  /** Could not get an answer of the model. */
+  async fails(title = 'Read the tide table'): Promise<Session> {
+    this.#world.model.when(prompt(title)).alwaysFailsWith(400, 'The tide table is too long.');
+    const { id } = await this.start(title);
+    return this.#world.fairlead.until(id, ({ reason }) => reason?.kind === 'api-error', 45_000);
+  }
+
+  /** Has changed what is on its base by now in another way. Begun with, and then {@link conflicts} after the other. */
+  rewrites(title = 'Rewrite the changelog'): Promise<Session> {
+    return this.finishes(title, 'CHANGELOG.md', '# All that has changed\n');
+  }
+
+  async conflicts(session: string): Promise<Session> {
+    await this.#world.fairlead.run(['land', session, '--to', 'local', '--yes'], {
+      cwd: this.repository.folder,
+    });
+    return this.#world.fairlead.until(session, ({ state }) => state === 'needs-you');
+  }
+
+  /** Is there, and waits for its first prompt. */
+  async waits(title = 'Chart the reef'): Promise<Session> {
+    return this.start(title, '--no-start');
+  }
+
   async sleeps(title = 'Look into the slow start'): Promise<Session> {
     this.#world.model.when(prompt(title)).says('It is the cold cache.').usage({ input: 700, output: 40 });
     const { id } = await this.start(title);

@@ -33,7 +33,7 @@ export class Desk implements AsyncDisposable {
   }
 
   static async open(options: DeskOptions = {}): Promise<Desk> {
-    const { settings, trust, smokeTestDriver, ...rest } = options;
+    const { settings, machineSettings, trust, smokeTestDriver, ...rest } = options;
     const world = await World.open(rest);
     const { environment } = world.fairlead;
     // An editor takes the environment of a login shell, which sets a PATH of its own.
@@ -41,6 +41,7 @@ export class Desk implements AsyncDisposable {
     const server = await CodeServer.start(vsix(), {
       environment: { ...environment, SHELL: '/bin/bash' },
       ...(settings === undefined ? {} : { settings }),
+      ...(machineSettings === undefined ? {} : { machineSettings }),
       ...(trust === undefined ? {} : { trust }),
       ...(smokeTestDriver === undefined ? {} : { smokeTestDriver }),
     });

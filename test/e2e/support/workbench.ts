@@ -56,6 +56,29 @@ export async function closeBrowser(): Promise<void> {
   browser = undefined;
 }
 
+/**
+ * Opens a window that runs tests inside its extension host, and waits for their end: the exit code of the run, and what
+ * was written to the host's console. The server has to have the smoke-test driver.
+ */
+export async function runInHost(url: string, withinMs: number): Promise<{ code: number; said: string }> {
+  const context = await (await openBrowser()).newContext();
+  try {
+    const page = await context.newPage();
+    const lines: string[] = [];
+    const ended = Promise.withResolvers<number>();
+    await page.exposeFunction('codeAutomationExit', (code: number) => ended.resolve(code));
+    await page.exposeFunction('codeAutomationLog', (_kind: string, args: unknown[]) =>
+      lines.push(args.join(' ')),
+    );
+    const timer = setTimeout(() => ended.reject(new Error(`no end:\n${lines.join('\n')}`)), withinMs);
+    await page.goto(url);
+    const code = await ended.promise.finally(() => clearTimeout(timer));
+    return { code, said: lines.join('\n') };
+  } finally {
+    await context.close();
+  }
+}
+
 /** A window of VS Code, as a person sees and uses it. Disposing fails when its console showed an error. */
 export class Workbench implements AsyncDisposable {
   readonly page: Page;
@@ -296,6 +319,14 @@ export class Workbench implements AsyncDisposable {
     })()`);
   }
 
+  /** Titles of the rows whose icon the workbench does not have. */
+  async rowsWithoutIcon(): Promise<string[]> {
+    return this.page.evaluate(`[...document.querySelectorAll('.customview-tree .monaco-list-row')].filter((row) => {
+      const icon = row.querySelector('.custom-view-tree-node-item-icon');
+      return icon === null || ['none', '""', 'normal'].includes(getComputedStyle(icon, '::before').content);
+    }).map((row) => row.getAttribute('aria-label'))`);
+  }
+
   /** What the view says while it has no row. */
   get welcome(): Locator {
     return this.page.locator('.welcome-view-content:visible');
@@ -303,6 +334,21 @@ export class Workbench implements AsyncDisposable {
 
   notification(text: string | RegExp): Locator {
     return this.page.locator('.notifications-toasts .notification-list-item', { hasText: text });
+  }
+
+  /** Notes the notifications that come from now on; gives what they said, in their order. */
+  async toldNotifications(): Promise<() => Promise<string[]>> {
+    await this.page.evaluate(`{
+      const told = [];
+      globalThis.fairleadTold = told;
+      new MutationObserver(() => {
+        for (const each of document.querySelectorAll('.notifications-toasts .notification-list-item-message')) {
+          const text = each.textContent ?? '';
+          if (text !== '' && !told.includes(text)) told.push(text);
+        }
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    }`);
+    return () => this.page.evaluate<string[]>('globalThis.fairleadTold');
   }
 
   /** Presses a button of a notification or a dialog. */

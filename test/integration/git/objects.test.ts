@@ -53,6 +53,15 @@ describe('reading objects', () => {
     ]);
   });
 
+  it('answers each of many questions for what is missing, one after the other', async () => {
+    using demo = TestRepository.with({ a: '1' });
+    using objects = new Objects(demo.fairleadGit());
+    for (const name of ['HEAD:nosuch', 'HEAD:nosuch', 'HEAD:no', 'HEAD:a', 'HEAD:nosuch', 'HEAD:a']) {
+      const found = await objects.read(name);
+      expect(found?.content.toString(), name).toBe(name === 'HEAD:a' ? '1' : undefined);
+    }
+  });
+
   it('sees commits that were made after it started', async () => {
     using demo = TestRepository.with({ a: '1' });
     using objects = new Objects(demo.fairleadGit());

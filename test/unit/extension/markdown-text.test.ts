@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { markdownText } from '../../../extension/markdown-text.ts';
+
+describe('text in Markdown', () => {
+  it('has nothing in it that Markdown would take for more than text', () => {
+    expect(markdownText('[a](command:b) $(bell) **x** <img src=y> `z` &amp; https://e.x')).toBe(
+      '\\[a\\]\\(command\\:b\\) \\$\\(bell\\) \\*\\*x\\*\\* &lt;img src=y&gt; \\`z\\` &amp;amp; https\\://e\\.x',
+    );
+  });
+
+  it('stays on one line, and can be broken at its spaces', () => {
+    expect(markdownText('one\n\n  two\tthree ')).toBe('one two three');
+  });
+});
