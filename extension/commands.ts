@@ -35,7 +35,7 @@ export const COMMANDS = {
   'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
   'fairlead.restartSidecar': {
     kind: 'window',
-    run: ({ connection }) => withProgress('Restarting the sidecar', () => connection.restart()),
+    run: ({ connection }) => withProgress('Restarting the sidecar', ({ token }) => connection.restart(token)),
   },
   'fairlead.refresh': {
     kind: 'window',

@@ -134,8 +134,22 @@ export class Connection implements vscode.Disposable {
     return this.#starting;
   }
 
-  /** Ends the sidecar, which leaves its agents running, and starts the one of this extension. */
-  async restart(): Promise<void> {
+  /**
+   * Ends the sidecar, which leaves its agents running, and starts the one of this extension. What it has under way it
+   * ends first; `token` gives up waiting for that, and takes nothing back.
+   */
+  async restart(token?: vscode.CancellationToken): Promise<void> {
+    const work = this.#restart();
+    if (token === undefined) return work;
+    const { promise: givenUp, resolve } = Promise.withResolvers<void>();
+    const listening = token.onCancellationRequested(() => resolve());
+    // A failure after that shows in the status bar, as that of any other connection.
+    work.catch(() => {});
+    await Promise.race([work, givenUp]);
+    listening.dispose();
+  }
+
+  async #restart(): Promise<void> {
     const before = this.#state.kind === 'ready' ? this.#state.info.pid : undefined;
     await this.request('StopSidecar', { terminals: false }).catch((error: unknown) => {
       // Ending is what was asked for: a connection that went first is no failure.
