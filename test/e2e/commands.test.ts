@@ -97,6 +97,52 @@ describe('Land', () => {
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     expect(first.base).toBe(second.base);
   });
+
+  it('asks before commits that only the local base has go along', async ({ desk, window }) => {
+    const { world } = desk;
+    const { repository } = world;
+    const remote = repository.at(repository.git('remote', 'get-url', 'origin'));
+    repository.git('pull', '--quiet', '--rebase');
+    repository.commit({ 'mine.md': 'Mine.\n' }, 'A commit of my own');
+    await writes(desk, 'Say more', 'more.txt', 'More.\n');
+    await window.openFleet();
+    await window.act(window.row('Say more'), 'Land');
+    await window.press(window.dialog, 'Commit and Land');
+    await window.dialog.getByText('1 commit that origin lacks. They would land along.').waitFor();
+    await window.press(window.dialog, 'Land Them Too');
+    await window.notification(/"Say more" landed on origin\/main/).waitFor();
+    expect([remote.show('main', 'more.txt'), remote.show('main', 'mine.md')]).toEqual(['More.\n', 'Mine.\n']);
+  });
+});
+
+describe('Answer', () => {
+  it('shows the edit as a diff, and takes no with a reason', async ({ desk, window }) => {
+    const { world } = desk;
+    world.model
+      .when(prompt('Rewrite the answer'))
+      .callsTool('Write', ({ cwd }) => ({
+        file_path: `${cwd}/src/app.js`,
+        content: 'export const answer = 0;\n',
+      }))
+      .thenSays('I leave it as it is.');
+    const { id } = await world.start('Rewrite the answer', '--mode', 'manual');
+    await window.openFleet();
+    const row = window.row('Rewrite the answer');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/needs you/);
+    await window.act(row, 'Answer');
+    await window.page
+      .locator('.diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
+      .waitFor();
+    await window.pick('Deny, and say why');
+    await window.answer('Zero is no answer');
+    await world.finished(id);
+    const denial = world.model.requests.findLast(({ body }) =>
+      JSON.stringify(body).includes('Zero is no answer'),
+    );
+    expect(denial).toBeDefined();
+    const { worktree } = await named(desk, 'Rewrite the answer');
+    expect(world.repository.at(worktree).read('src/app.js')).not.toContain('answer = 0');
+  });
 });
 
 describe('commands of a session', () => {
@@ -173,6 +219,8 @@ describe('commands of the window', () => {
       .first()
       .waitFor();
     await window.page.keyboard.press('Escape');
+    await window.command('Fairlead: Show Log');
+    await window.page.locator('.panel').getByText('Connected to the sidecar').first().waitFor();
     const before = await world.json<SidecarStatus>('status');
     await window.command('Fairlead: Restart Sidecar');
     await expect

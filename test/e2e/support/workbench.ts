@@ -100,7 +100,8 @@ export class Workbench implements AsyncDisposable {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE);
     const workbench = new Workbench(page);
-    await page.goto(folder === undefined ? url : `${url}/?folder=${encodeURIComponent(folder)}`);
+    const kind = folder?.endsWith('.code-workspace') ? 'workspace' : 'folder';
+    await page.goto(folder === undefined ? url : `${url}/?${kind}=${encodeURIComponent(folder)}`);
     await workbench.ready();
     return workbench;
   }
