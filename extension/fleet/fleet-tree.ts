@@ -27,6 +27,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   readonly #disposables: vscode.Disposable[];
   /** Rows that were handed out, so that a fire names the very object. */
   readonly #nodes = new Map<string, FleetNode>();
+  /** Sessions whose row was drawn, and whether others hung below it. */
+  readonly #drawnAsParent = new Map<string, boolean>();
   /** What was last drawn, as text: whether a change moves anything. */
   #shape = '';
   /** Whether rows were ever asked for. */
@@ -98,11 +100,19 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#pace.all();
   }
 
+  /**
+   * One that came, went, or got or lost its members waits for the whole tree: drawn alone, a row that turns into a parent
+   * would be folded.
+   */
   #redraw(rows: readonly FleetNode[] | undefined): void {
-    // One that was archived meanwhile goes with the whole tree.
-    this.#changed.fire(
-      rows?.filter(({ kind, id }) => kind !== 'session' || this.#fleet.get(id) !== undefined),
-    );
+    const isSame = ({ kind, id }: FleetNode) =>
+      kind === 'repository' ||
+      (this.#fleet.get(id) !== undefined && this.#drawnAsParent.get(id) === this.#hasMembers(id));
+    this.#changed.fire(rows?.filter(isSame));
+  }
+
+  #hasMembers(id: string): boolean {
+    return this.#fleet.membersOf(id).length > 0;
   }
 
   #top(): FleetNode[] {
@@ -193,7 +203,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const session = this.#fleet.get(id);
     // It was archived between the asking for rows and the asking for this one.
     if (session === undefined) return new vscode.TreeItem('');
-    const hasMembers = this.#fleet.membersOf(id).length > 0;
+    const hasMembers = this.#hasMembers(id);
+    this.#drawnAsParent.set(id, hasMembers);
     const item = new vscode.TreeItem(
       session.title,
       hasMembers ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
