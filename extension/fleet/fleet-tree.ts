@@ -108,7 +108,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const isSame = ({ kind, id }: FleetNode) =>
       kind === 'repository' ||
       (this.#fleet.get(id) !== undefined && this.#drawnAsParent.get(id) === this.#hasMembers(id));
-    this.#changed.fire(rows?.filter(isSame));
+    const same = rows?.filter(isSame);
+    if (same?.length !== 0) this.#changed.fire(same);
   }
 
   #hasMembers(id: string): boolean {
