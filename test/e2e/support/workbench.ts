@@ -12,16 +12,16 @@ const NOT_OURS: readonly { text: RegExp; url?: RegExp }[] = [
   // Files that only the program around the server has.
   {
     text: /^Failed to load resource: .* 404 /,
-    url: /\/favicon[\w-]*\.(ico|svg)$|\/vsda(_bg)?\.(js|wasm)$|\/update\/check$/,
+    url: /\/favicon[\w-]*\.(ico|svg)$|\/media\/templates\.png$|\/vsda(_bg)?\.(js|wasm)$|\/update\/check$/,
   },
   { text: /^A bad HTTP response code \(404\) was received when fetching the script\.$/, url: /^$/ },
   { text: /\[Service Worker\] registration TypeError: .*\/serviceWorker\.js/ },
   // The gallery of extensions, where there is no network.
   { text: /^Failed to load resource: net::ERR_/, url: /^https:\/\/open-vsx\.org\// },
   { text: /Failed: getaddrinfo \w+ open-vsx\.org/ },
-  // Its own files of the person, which it gives up reading on a busy machine to begin anew.
+  // What its own services gave up when the page went or began anew. An extension's would come with its name or scheme.
   {
-    text: /Unable to read file 'vscode-remote:[^']*\/data\/User\/\w+\.json' \(Canceled: Canceled\)/,
+    text: /^(?!.*\b(fairlead(-text)?:|fairlead\.fairlead\b)).*\bCanceled: Canceled\b/s,
     url: /\/workbench\.js$/,
   },
   // A sign-in that the server has no extension for.
