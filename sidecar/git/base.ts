@@ -1,7 +1,8 @@
 import { FairleadError } from '../protocol/errors.ts';
 import type { Git } from './git.ts';
 import { aheadBehind, readRef, resolveCommit } from './refs.ts';
-import { fetchRef, lastFetch, type NetworkOptions, type RemoteTrouble } from './remotes.ts';
+import type { RemoteTrouble } from './remote-trouble.ts';
+import { fetchRef, lastFetch, type NetworkOptions } from './remotes.ts';
 import { type Repository, requireCommit } from './repository.ts';
 
 /** The branch of a remote that a local branch follows. */

@@ -4,10 +4,8 @@ import { makeFoldersIn } from '../platform/folders.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { type Git, type GitOutput, tail } from './git.ts';
 import { isAncestor, readRef } from './refs.ts';
+import { type RemoteTrouble, troubleOf } from './remote-trouble.ts';
 import type { Repository } from './repository.ts';
-
-/** Why a remote did not answer. `failed` is anything unknown. */
-export type RemoteTrouble = 'offline' | 'auth' | 'missing-repository' | 'failed';
 
 export type FetchOutcome =
   | { kind: 'ok' /** What the branch is on the remote. */; commit: string }
@@ -80,7 +78,7 @@ export async function fetchRef(
     return { kind: 'ok', commit };
   }
   if (/couldn't find remote ref/i.test(output.stderr)) return { kind: 'missing-ref' };
-  return { kind: troubleOf(output.stderr), text: tail(output.stderr, 5) };
+  return { kind: troubleOf(output.stderr), text: tail(output.stderr) };
 }
 
 /**
@@ -153,33 +151,6 @@ export function classifyPush(output: GitOutput, ref: string): PushOutcome {
     return { kind: 'refused', text: withRemoteText(summary, output.stderr) };
   }
   return { kind: 'unreachable', trouble: 'failed', text };
-}
-
-/** Pure: what the stderr of a git that could not talk to a remote means. */
-export function troubleOf(stderr: string): RemoteTrouble {
-  if (
-    /Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed|terminal prompts disabled|Invalid username or (password|token)|returned error: 40[13]|Too many authentication failures|no such identity/i.test(
-      stderr,
-    )
-  ) {
-    return 'auth';
-  }
-  if (
-    /Could not resolve|Connection (refused|timed out|reset|closed)|timed out|Network is unreachable|No route to host|Failed to connect|Couldn't connect|Temporary failure in name resolution|early EOF|unexpected disconnect|returned error: 5\d\d|SSL|gnutls/i.test(
-      stderr,
-    )
-  ) {
-    return 'offline';
-  }
-  if (
-    /does not appear to be a git repository|repository .*not found|not found|No such remote|returned error: 404/i.test(
-      stderr,
-    )
-  ) {
-    return 'missing-repository';
-  }
-  if (/Could not read from remote repository|unable to access/i.test(stderr)) return 'offline';
-  return 'failed';
 }
 
 /**

@@ -1,7 +1,8 @@
 import { type Upstream, upstreamOf } from '../git/base.ts';
 import type { Git } from '../git/git.ts';
 import { isAncestor, readRef } from '../git/refs.ts';
-import { fetchRef, type RemoteTrouble } from '../git/remotes.ts';
+import { causeIn, type RemoteTrouble, whyRemoteFailed } from '../git/remote-trouble.ts';
+import { fetchRef } from '../git/remotes.ts';
 import type { Repository } from '../git/repository.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryRecord } from './entry-table.ts';
@@ -82,12 +83,14 @@ async function remoteBase(
 
 /** A remote that did not answer holds up nobody and costs no try. */
 export function remoteTrouble(remote: string, trouble: RemoteTrouble, text: string): Outcome {
-  const said = text.trim().split('\n').at(-1) ?? '';
+  const why = whyRemoteFailed(trouble, text);
   if (trouble === 'auth') {
-    return waits('sign-in', `Sign in to ${remote}: ${said}`, RETRY_MS.person, { demand: 'login' });
+    return waits('sign-in', `Sign in to ${remote}: ${causeIn(text) ?? why}.`, RETRY_MS.person, {
+      demand: 'login',
+    });
   }
-  if (trouble === 'failed') return waits('infrastructure', `${remote}: ${said}`, RETRY_MS.infrastructure);
-  return waits('offline', `${remote} cannot be reached: ${said}`, RETRY_MS.offline, {
+  if (trouble === 'failed') return waits('infrastructure', `${remote}: ${why}.`, RETRY_MS.infrastructure);
+  return waits('offline', `${remote} cannot be reached: ${why}.`, RETRY_MS.offline, {
     isTrouble: trouble === 'missing-repository',
   });
 }

@@ -1,13 +1,15 @@
 import type { Base } from '../git/base.ts';
+import { whyRemoteFailed } from '../git/remote-trouble.ts';
 import type { SessionRecord } from './record.ts';
 
 /** What the person should know of the base that was found, in whole sentences. `now` in milliseconds since the epoch. */
 export function notesOn(base: Base, now: number): string[] {
   const notes: string[] = [];
   if (base.stale !== undefined) {
-    const { lastFetch, why } = base.stale;
+    const { lastFetch, why, text } = base.stale;
+    const reason = why === 'missing-ref' ? 'the branch is gone there' : whyRemoteFailed(why, text);
     const old = lastFetch === undefined ? 'it was never fetched' : `last fetched ${ago(now - lastFetch)} ago`;
-    notes.push(`The remote of ${base.branch} could not be fetched (${WHY[why]}); ${old}.`);
+    notes.push(`The remote of ${base.branch} could not be fetched (${reason}); ${old}.`);
   }
   if (base.ahead > 0 && base.upstream !== undefined) {
     const commits = base.ahead === 1 ? 'a commit' : `${base.ahead} commits`;
@@ -15,14 +17,6 @@ export function notesOn(base: Base, now: number): string[] {
   }
   return notes;
 }
-
-const WHY: Record<NonNullable<Base['stale']>['why'], string> = {
-  offline: 'it cannot be reached',
-  auth: 'it asks you to sign in',
-  'missing-repository': 'there is no such repository',
-  'missing-ref': 'the branch is gone there',
-  failed: 'git fetch failed',
-};
 
 /** `12 s`, `5 min`, `7 h`, `3 days`. */
 function ago(ms: number): string {

@@ -186,7 +186,11 @@ describe('landing on a remote', () => {
     const session = queue.session('Add', { files: { a: '1\n' } });
     renameSync(remote.folder, `${remote.folder}.away`);
     await queue.land(session);
-    expect(await queue.until(session, 'waiting')).toMatchObject({ reason: 'offline', tries: 0 });
+    expect(await queue.until(session, 'waiting')).toMatchObject({
+      reason: 'offline',
+      tries: 0,
+      message: `origin cannot be reached: there is no such repository: '${remote.folder}' does not appear to be a git repository.`,
+    });
     queue.clock.pass(40_000);
     renameSync(`${remote.folder}.away`, remote.folder);
     queue.clock.pass(40_000);
