@@ -64,6 +64,13 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
   if (reason.kind === 'question') {
     return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
   }
+  if (reason.kind === 'dialog' && reason.options !== undefined) {
+    return vscode.window.showQuickPick(reason.options, {
+      title: session.title,
+      placeHolder: reason.message,
+      ignoreFocusOut: true,
+    });
+  }
   if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
     return askText({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }

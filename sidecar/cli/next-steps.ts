@@ -1,11 +1,13 @@
 import { quoteWord } from '../platform/shell.ts';
 import { answersTo, takesWhy } from '../protocol/answers.ts';
 import type { QueueEntry } from '../protocol/entry.ts';
+import { needHint } from '../protocol/need-hint.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { Session } from '../protocol/session.ts';
 
 /** What the person can do about a session that needs them, a command a line. `entry` is its last in the queue. Pure. */
-export function nextSteps({ id, reason, facts }: Session, entry?: QueueEntry): string[] {
+export function nextSteps(session: Session, entry?: QueueEntry): string[] {
+  const { id, reason, facts } = session;
   if (reason === null) return [];
   switch (reason.kind) {
     case 'permission':
@@ -15,20 +17,10 @@ export function nextSteps({ id, reason, facts }: Session, entry?: QueueEntry): s
         : [`It takes allow or deny: fairlead answer ${id} allow`];
     case 'question':
       return [questionStep(id, reason)];
+    case 'dialog':
+      return [dialogStep(id, reason, facts)];
     case 'trust':
       return [`Answer it, or deny: fairlead answer ${id} allow`];
-    case 'api-error':
-      return [`When that is over, let it go on: fairlead send ${id} "Go on"`];
-    case 'agent-ended':
-    case 'terminal-lost':
-      return [`Start it again, with its conversation: fairlead resume ${id}`];
-    case 'start-failed':
-      return [`Put that right, then: fairlead resume ${id}`];
-    case 'worktree-missing':
-      return [`Once it is there again all goes on by itself; to put it away: fairlead archive ${id}`];
-    case 'prompt-undelivered':
-      if (facts.life === 'sleeping') return [`Start it again, with its conversation: fairlead resume ${id}`];
-      return [`See what stands in its terminal, then send it again: fairlead attach ${id}`];
     case 'conflict':
     case 'check-failed':
     case 'landing-stopped':
@@ -37,12 +29,17 @@ export function nextSteps({ id, reason, facts }: Session, entry?: QueueEntry): s
     case 'login':
       return entry !== undefined && entry.reason === 'sign-in'
         ? landingSteps(entry)
-        : [`Sign in, or answer, in its terminal: fairlead attach ${id}`];
-    case 'unknown':
-    case 'hook-failed':
-    case 'budget':
-      return [`Look at its terminal: fairlead attach ${id}`];
+        : [needHint(id, reason, facts.life)];
+    default:
+      return [needHint(id, reason, facts.life)];
   }
+}
+
+/** A list of choices takes one; what else it may take only the terminal shows. */
+function dialogStep(id: string, reason: Reason, { life }: Session['facts']): string {
+  const [first] = reason.options ?? [];
+  if (first === undefined) return needHint(id, reason, life);
+  return `It takes an option, its number, or deny: fairlead answer ${id} ${quoted(first)}`;
 }
 
 function questionStep(id: string, reason: Reason): string {

@@ -1,6 +1,22 @@
-import type { Reason } from './reason.ts';
+import type { Reason, ReasonKind } from './reason.ts';
 
 const YES_OR_NO = ['allow', 'deny'];
+
+/** Needs of which the agent asks nothing that could be answered. */
+const UNANSWERABLE: readonly ReasonKind[] = [
+  'api-error',
+  'agent-ended',
+  'terminal-lost',
+  'hook-failed',
+  'conflict',
+  'check-failed',
+  'landing-stopped',
+  'start-failed',
+  'worktree-missing',
+  'budget',
+  'prompt-undelivered',
+  'base-refuses-pushes',
+];
 
 /**
  * What can be chosen as an answer: what the agent offers, or `allow` and `deny` where it asks for a yes. Undefined
@@ -16,4 +32,9 @@ export function answersTo(reason: Reason): string[] | undefined {
 /** Whether a refusal may say why: only to the question about a tool does the agent take a text. */
 export function takesWhy(reason: Reason): boolean {
   return reason.kind === 'permission' && reason.tool !== undefined;
+}
+
+/** Whether no answer can fit, whatever the terminal comes to show. A dialog without choices is read, and has none. */
+export function takesNoAnswer(reason: Reason): boolean {
+  return UNANSWERABLE.includes(reason.kind) || (reason.kind === 'dialog' && reason.options === undefined);
 }

@@ -5,6 +5,7 @@ export const ReasonKind = z.enum([
   'permission',
   'question',
   'plan',
+  'dialog',
   'login',
   'trust',
   'api-error',

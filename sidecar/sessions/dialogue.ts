@@ -13,7 +13,7 @@ import { type FleetParts, requirePlace, type Starter } from './starter.ts';
 const SIGNALS_WITHIN_MS = 5_000;
 
 /** Needs that stand in the middle of a turn. */
-const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan'];
+const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan', 'dialog'];
 
 /** Demands that no prompt answers: the agent gets it once the person has done what is needed. */
 const NOT_BY_PROMPT: readonly ReasonKind[] = ['trust', 'worktree-missing'];
@@ -154,12 +154,12 @@ export class Dialogue {
   }
 
   /** Gives the signals of the agent a moment, so that what is answered is the state after. */
-  async #leaves({ id, state, since }: Session): Promise<void> {
+  async #leaves({ id, state, since, need }: Session): Promise<void> {
     const { observation, view } = this.#parts;
     for (let waited = 0; waited < SIGNALS_WITHIN_MS; waited += 100) {
       await observation.look(id);
       const now = view.show(id);
-      if (now.state !== state || now.since !== since) return;
+      if (now.state !== state || now.since !== since || now.need !== need) return;
       await sleep(100);
     }
   }

@@ -1,14 +1,20 @@
 import { dialogOptions } from '../agents/claude/dialog.ts';
 import { type Answer, answerSteps, INTERRUPT, type KeyStep } from '../agents/claude/keys.ts';
+import { withDialog } from '../agents/claude/open-dialog.ts';
 import { sleep } from '../platform/clock.ts';
-import { answersTo, takesWhy } from '../protocol/answers.ts';
+import { answersTo, takesNoAnswer, takesWhy } from '../protocol/answers.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import { needHint } from '../protocol/need-hint.ts';
 import type { Reason } from '../protocol/reason.ts';
+import { isSame } from './need.ts';
 import type { SessionRecord } from './record.ts';
 import type { TerminalHost } from './terminal-host.ts';
 
 /** How long a dialog may take to be drawn after the agent has told of it, in milliseconds. */
 const DRAWN_WITHIN_MS = 5_000;
+
+/** The same of one that nobody has told of: what may stand on the screen stands there by now. */
+const UNTOLD_WITHIN_MS = 1_000;
 
 const LOOK_EVERY_MS = 100;
 
@@ -76,11 +82,18 @@ export class Keyboard {
   async answer(
     terminal: string,
     answer: Answer,
-    question: { input: unknown; asked: () => boolean; withinMs?: number },
+    question: {
+      input: unknown;
+      asked: () => boolean;
+      /** Whether what stands on the screen is what was asked; by default all is. */
+      fits?: (screen: readonly string[]) => boolean;
+      withinMs?: number;
+    },
   ): Promise<boolean> {
     for (let waited = 0; question.asked(); waited += LOOK_EVERY_MS) {
       const screen = await this.screen(terminal);
       if (dialogOptions(screen).length > 0) {
+        if (question.fits?.(screen) === false) return false;
         const steps = answerSteps(screen, answer, question.input);
         return steps !== undefined && question.asked() && (await this.press(terminal, steps));
       }
@@ -116,15 +129,49 @@ export async function giveAnswer(
   input: () => unknown = () => now().reason?.input,
 ): Promise<void> {
   const { id, terminal, reason } = seen;
+  const isDemand = reason !== null && isSame(reason, seen.demand);
+  if (seen.agent_fact === 'needs-you' && reason !== null && (isDemand || takesNoAnswer(reason))) {
+    throw takesNone(seen, reason);
+  }
   if (terminal === null || seen.agent_fact !== 'needs-you' || reason === null || seen.life === 'sleeping') {
     throw new FairleadError('answer.nothing-to-answer', `${id} asks nothing.`, {
       hint: `See what it does: fairlead show ${id}`,
     });
   }
   const asked = () => asksStill(seen, now());
-  if (await keyboard.answer(terminal, answerOf(answer), { input: input(), asked })) return;
+  const question = {
+    input: input(),
+    asked,
+    ...(reason.kind === 'dialog' ? { fits: (screen: readonly string[]) => shows(screen, reason) } : {}),
+    ...(isTold(reason) ? {} : { withinMs: UNTOLD_WITHIN_MS }),
+  };
+  const given = reason.kind === 'dialog' ? choiceOf(answer, reason) : answerOf(answer);
+  if (await keyboard.answer(terminal, given, question)) return;
   if (asked()) throw notAnswered(id, answer, reason);
   throw notAsked(now());
+}
+
+/** Whether a signal has told that a dialog is about to be drawn. */
+function isTold({ kind, tool }: Reason): boolean {
+  return tool !== undefined || kind === 'permission' || kind === 'plan' || kind === 'trust';
+}
+
+function shows(screen: readonly string[], reason: Reason): boolean {
+  return isSame(withDialog({ kind: 'unknown', message: '' }, screen), reason);
+}
+
+/** A dialog that was read from the screen: only what stands there is an answer, and none is a yes by its meaning. */
+function choiceOf(text: string, { options = [] }: Reason): Answer {
+  if (text.trim() === 'deny') return { kind: 'deny' };
+  const at = options.findIndex((option) => option.toLowerCase() === text.trim().toLowerCase());
+  return { kind: 'text', text: at === -1 ? text : String(at + 1) };
+}
+
+function takesNone({ id, life }: SessionRecord, reason: Reason): FairleadError {
+  return new FairleadError('answer.nothing-to-answer', `${id} takes no answer now: ${reason.message}`, {
+    hint: needHint(id, reason, life),
+    data: reason,
+  });
 }
 
 function asksStill(seen: SessionRecord, now: SessionRecord): boolean {

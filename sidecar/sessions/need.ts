@@ -27,6 +27,8 @@ export function isSameNeed(before: Need, after: Need): boolean {
   if (before.reason === null || after.reason === null) return false;
   if (isSame(before.reason, after.reason)) return true;
   const { kind, call, tool } = before.reason;
+  // One dialog may follow another without a signal: an answer is only for the one that was seen.
+  if (kind === 'dialog') return false;
   return (
     kind === after.reason.kind &&
     call === undefined &&

@@ -1,5 +1,6 @@
 import type { HookEvent } from '../agents/claude/hook-event.ts';
 import { foldHookEvents } from '../agents/claude/hook-state.ts';
+import { withDialog } from '../agents/claude/open-dialog.ts';
 import type { SharedRegistry } from '../agents/claude/registry.ts';
 import { type AgentState, joinSignals, type ProcessFact } from '../agents/claude/state.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
@@ -79,11 +80,28 @@ export async function readSignals(
     now: context.clock.now(),
   });
   return {
-    ...state,
+    ...(await withWords(state, terminals, record)),
     life: lifeOf(context, record, process, state),
     takesPrompts: state.started && takesPrompts(state.reason?.kind),
     background: hooks.background > 0 || registry?.status === 'shell',
   };
+}
+
+/** What only the screen shows, in its words. */
+async function withWords(
+  { wordless, ...state }: AgentState,
+  terminals: SignalSources['terminals'],
+  before: SessionRecord,
+): Promise<AgentState> {
+  if (wordless !== true || state.reason === undefined) return state;
+  const screen = await screenOf(terminals, before.terminal);
+  const reason = screen === undefined ? state.reason : withDialog(state.reason, screen);
+  // A dialog leaves the screen a moment before a signal tells of it: until then it stays what it was.
+  const { reason: last, since } = before;
+  if (reason === state.reason && last?.kind === 'dialog' && since === Math.round(state.since)) {
+    return { ...state, reason: last };
+  }
+  return { ...state, reason };
 }
 
 /** Nobody knows what an agent does whose ptyhost does not answer; it is as it was when that comes back. */

@@ -47,6 +47,8 @@ export interface AgentState {
   outcome?: TurnEnd;
   /** The agent is past its start and its start dialogs: it takes keys. */
   started: boolean;
+  /** No signal has words for what is asked: only the screen may show it. */
+  wordless?: true;
 }
 
 /**
@@ -138,7 +140,10 @@ function beforeStart(
     if (reason !== undefined) return { ...base, agent: 'needs-you', reason, since: startedAt };
   }
   if (silentFor < SILENT_START_MS) return { ...base, agent: 'idle', since: startedAt };
-  return needs(base, 'unknown', 'The agent started and has said nothing yet.', startedAt);
+  return {
+    ...needs(base, 'unknown', 'The agent started and has said nothing yet.', startedAt),
+    wordless: true,
+  };
 }
 
 // ── Needs the person ─────────────────────────────────────────────────────────
@@ -151,17 +156,25 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
   if (status?.state === 'blocked') {
     const after = lastOutcome(hooks, signals.transcript, undefined);
     const outcome = status.kind === 'auth' && after !== undefined ? { outcome: after } : {};
+    const reason = askedReason(status, hooks);
     return {
       agent: 'needs-you',
-      reason: askedReason(status, hooks),
+      reason,
       since: status.at,
       started: true,
       ...outcome,
+      ...(reason.kind === 'unknown' ? { wordless: true } : {}),
     };
   }
   // A dialog that the terminal does not tell of, such as one of the person's own commands.
   if (registry?.status === 'waiting' && newer(registry.statusAt, status?.at, hooks.lastEventAt)) {
-    return { agent: 'needs-you', reason: waitingReason(registry), since: registry.statusAt, started: true };
+    return {
+      agent: 'needs-you',
+      reason: waitingReason(registry),
+      since: registry.statusAt,
+      started: true,
+      wordless: true,
+    };
   }
   if (hooks.error !== null && !recovered(signals, hooks.error.at)) {
     const { kind, message, at } = hooks.error;

@@ -101,7 +101,9 @@ describe('the base of a new session', { timeout: TIMEOUT }, () => {
     renameSync(remote.folder, `${remote.folder}.away`);
     const made = await maker.new('Second');
     expect(made.notes).toEqual([
-      expect.stringMatching(/^The remote of main could not be fetched \(there is no such repository: '.+' does not appear to be a git repository\); last fetched \d+ s ago\.$/),
+      expect.stringMatching(
+        /^The remote of main could not be fetched \(there is no such repository: '.+' does not appear to be a git repository\); last fetched \d+ s ago\.$/,
+      ),
     ]);
     const longAgo = Date.now() / 1000 - 3 * 86_400;
     const notes = readdirSync(join(maker.repository.folder, '.git', 'fairlead'), {

@@ -221,6 +221,10 @@ describe('what people see of an agent', () => {
     const failed = await waitFor('needs-you', id);
     expect(failed).toMatchObject({ reason: { kind: 'api-error' }, outcome: 'failed' });
     expect(failed.reason?.message).toContain('the server is down');
+    expect(await world.error('answer', id, 'allow')).toMatchObject({
+      code: 'answer.nothing-to-answer',
+      hint: `When that is over, let it go on: fairlead send ${id} "Go on"`,
+    });
     expect(await world.json('send', id, 'Ask it again')).toMatchObject({ confirmed: true });
     expect(await waitFor('finished', id)).toMatchObject({ reason: null, outcome: 'done' });
     expect((await turnsOf(id)).map(({ outcome }) => outcome)).toEqual(['failed', 'done']);

@@ -63,6 +63,68 @@ describe('an answer', () => {
     expect(written).toEqual([]);
   });
 
+  it('to what takes none is refused without a look, with what to do instead', async () => {
+    const noLook = new Keyboard({
+      request: async () => {
+        throw new Error('the screen was read');
+      },
+    });
+    const asks = (kind: Reason['kind'], fields: Partial<SessionRecord> = {}) =>
+      asking('', { reason: { kind, message: 'What is asked' }, ...fields });
+    const demand: Reason = { kind: 'login', message: 'Sign in to origin' };
+    for (const [record, hint] of [
+      [asks('api-error'), 'fairlead send s "Go on"'],
+      [asks('dialog'), 'fairlead attach s'],
+      [asks('agent-ended', { life: 'sleeping', terminal: null }), 'fairlead resume s'],
+      [asks('conflict', { life: 'sleeping', terminal: null }), 'fairlead show s'],
+      [asking('', { reason: demand, demand }), 'fairlead attach s'],
+    ] as const) {
+      for (const answer of ['allow', 'maybe']) {
+        await expect(giveAnswer(noLook, record, answer, () => record)).rejects.toMatchObject({
+          code: 'answer.nothing-to-answer',
+          message: expect.stringContaining(record.reason?.message ?? ''),
+          hint: expect.stringContaining(hint),
+        });
+      }
+    }
+  });
+
+  it('to a dialog that was read from the screen is one of its choices, while it stands there', async () => {
+    const reason: Reason = {
+      kind: 'dialog',
+      message: 'Select color. Enter to confirm · Esc to cancel',
+      options: ['Yes, red', 'Blue'],
+    };
+    const rule = '▔'.repeat(60);
+    const shown = [
+      rule,
+      '  Select color',
+      '  ❯ 1. Yes, red',
+      '    2. Blue',
+      '  Enter to confirm · Esc to cancel',
+    ];
+    const record = asking('', { reason });
+    for (const [answer, key] of [
+      ['blue', '2'],
+      ['1', '1'],
+      ['deny', '\u001b'],
+    ] as const) {
+      const { keyboard, written } = terminalWith(shown);
+      await giveAnswer(keyboard, record, answer, () => record);
+      expect(written).toEqual([key]);
+    }
+    for (const [answer, screen] of [
+      ['allow', shown],
+      ['Green', shown],
+      ['1', shown.with(1, '  Select a color')],
+      ['1', shown.with(3, '    2. Green')],
+    ] as const) {
+      const { keyboard, written } = terminalWith([...screen]);
+      await expect(giveAnswer(keyboard, record, answer, () => record)).rejects.toThrow('Yes, red, Blue');
+      expect(written).toEqual([]);
+    }
+  });
+
   it('to an agent that asks nothing is refused', async () => {
     const { keyboard } = terminalWith(DIALOG);
     for (const record of [

@@ -30,6 +30,14 @@ describe('a need', () => {
     expect(isSameNeed(need(told), need(asked('t1'), 3_000))).toBe(false);
     expect(isSameNeed(need(null), need(told))).toBe(false);
   });
+
+  it('is another when another dialog stands on the screen', () => {
+    const dialog = { kind: 'dialog', message: 'Select color', options: ['Red', 'Blue'] } as const;
+    const told = { ...dialog, options: [...dialog.options] };
+    expect(isSameNeed(need(told), need({ ...told }))).toBe(true);
+    expect(isSameNeed(need(told), need({ ...told, message: 'Select size' }))).toBe(false);
+    expect(isSameNeed(need(told), need({ ...told, options: ['Red', 'Green'] }))).toBe(false);
+  });
 });
 
 const question = (text: string, fields: object = {}) => ({
