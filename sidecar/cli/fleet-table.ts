@@ -13,7 +13,8 @@ export function fleetTable(sessions: readonly Session[], output: Output, now: nu
     ['SESSION', 'STATE', 'SINCE', 'TURNS', 'COST', ...(wide ? ['BRANCH'] : []), 'TITLE'],
     sessions.map((session) => [
       session.unread ? output.paint('bold', session.id) : session.id,
-      stateLabel(session, output),
+      // Finished work that nobody has seen stands above what is alike otherwise.
+      stateLabel(session, output) + (session.state === 'finished' && session.unread ? ', unread' : ''),
       age(session.since, now),
       String(session.turns),
       dollars(session.cost.ownUsd) + (session.cost.unpriced > 0 ? '+?' : ''),

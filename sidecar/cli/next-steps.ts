@@ -8,7 +8,7 @@ import type { Session } from '../protocol/session.ts';
 /** What the person can do about a session that needs them, a command a line. `entry` is its last in the queue. Pure. */
 export function nextSteps(session: Session, entry?: QueueEntry): string[] {
   const { id, reason, facts } = session;
-  if (reason === null) return [];
+  if (reason === null) return cutOffSteps(session);
   switch (reason.kind) {
     case 'permission':
     case 'plan':
@@ -40,6 +40,14 @@ function dialogStep(id: string, reason: Reason, { life }: Session['facts']): str
   const [first] = reason.options ?? [];
   if (first === undefined) return needHint(id, reason, life);
   return `It takes an option, its number, or deny: fairlead answer ${id} ${quoted(first)}`;
+}
+
+/** A turn that ended badly, and whose agent ended: nothing goes on by itself. */
+function cutOffSteps({ id, outcome, facts }: Session): string[] {
+  if (facts.life !== 'sleeping' || facts.landing !== 'none') return [];
+  if (outcome !== 'interrupted' && outcome !== 'failed') return [];
+  const what = outcome === 'failed' ? 'Its last turn failed' : 'Its last turn was cut off';
+  return [`${what}; to let it go on: fairlead send ${id} "Go on"`];
 }
 
 function questionStep(id: string, reason: Reason): string {

@@ -15,7 +15,7 @@ const STYLE: Partial<Record<DisplayState, Parameters<Output['paint']>[0]>> = {
   archived: 'dim',
 };
 
-/** The state as people read it: `needs you: permission`, `finished (interrupted)`. */
+/** The state as people read it, see {@link stateWords}. */
 export function stateLabel(session: Session, output: Output): string {
   const style = STYLE[session.state];
   const text = stateWords(session);

@@ -21,9 +21,10 @@ export function tokens(count: number): string {
   return `${(count / 1e6).toFixed(count < 99_950_000 ? 1 : 0)}M`;
 }
 
-/** The state as people read it: `needs you: permission`, `finished (interrupted)`. */
+/** The state as people read it: `needs you: permission`, `finished (interrupted)`, `sleeping (interrupted)`. */
 export function stateWords(session: Pick<Session, 'state' | 'reason' | 'outcome'>): string {
-  if (session.state === 'needs-you') return `needs you: ${session.reason?.kind ?? 'unknown'}`;
-  if (session.state === 'finished' && session.outcome === 'interrupted') return 'finished (interrupted)';
-  return session.state;
+  const { state, outcome } = session;
+  if (state === 'needs-you') return `needs you: ${session.reason?.kind ?? 'unknown'}`;
+  const rests = state === 'finished' || state === 'sleeping';
+  return rests && (outcome === 'interrupted' || outcome === 'failed') ? `${state} (${outcome})` : state;
 }

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { isRepositoryThere } from '../git/repository.ts';
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
+import type { ReasonKind } from '../protocol/reason.ts';
+import { isSame } from './need.ts';
 import type { Report } from './progress.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
@@ -69,7 +71,7 @@ export class Ender {
     if (record.life === 'archived') return;
     observation.endTurn(record, outcome);
     // Stored first: an agent that ends because of this is no news. Its terminal is its own until it has ended.
-    context.table.update(id, { life: 'sleeping', ...restingFacts(record) });
+    context.table.update(id, { life: 'sleeping', ...restingFacts(context.table.get(id)) });
     context.step?.('ending-stored');
     await this.#endTerminals(shellToo ? record : { ...record, shell: null });
   }
@@ -88,11 +90,11 @@ export class Ender {
     const sessions = context.table.list({ archived: false });
     const failed = (terminal: string) => (error: unknown) =>
       context.log.error('terminal not ended', { terminal, error: messageOf(error) });
-    for (const { id, life, terminal, reason } of sessions) {
+    for (const { id, life, terminal, reason, demand } of sessions) {
       const known = terminals.terminal(terminal);
       if (life !== 'sleeping' || terminal === null || known.kind !== 'known') continue;
       // One that ended by itself is kept with what the person is told of its end.
-      if (known.info.exited !== undefined && reason !== null) continue;
+      if (known.info.exited !== undefined && reason !== null && !isSame(reason, demand)) continue;
       void serial
         .run(id, async () => {
           const record = context.table.get(id);
@@ -211,7 +213,9 @@ export class Ender {
     if (terminal !== null) {
       // It may have taken a prompt until its end.
       await observation.takeIn(id);
-      observation.endTurn(record, 'interrupted');
+      if (observation.endTurn(record, 'interrupted')) {
+        context.table.update(id, restingFacts({ ...context.table.get(id), agent_fact: 'working' }));
+      }
       keepUnsentPrompts(context.table, id, context.clock.now());
     }
     context.table.update(id, {
@@ -239,8 +243,22 @@ function holdOf(
   return { message: `The agent of ${id} is in a turn.`, wait: 'Wait for its end' };
 }
 
-/** What is left of the facts when the agent is ended on purpose: nothing works, nothing asks. */
-function restingFacts(record: SessionRecord): Partial<SessionRecord> {
-  const wasActive = record.agent_fact === 'working' || record.agent_fact === 'needs-you';
-  return { agent_fact: wasActive ? 'ended' : record.agent_fact, reason: null };
+/** Demands that stand whether the agent runs or not: what keeps the work from landing. */
+const OF_LANDING: readonly ReasonKind[] = [
+  'conflict',
+  'check-failed',
+  'landing-stopped',
+  'base-refuses-pushes',
+  'login',
+];
+
+/**
+ * What is left of the facts when the agent is ended on purpose: nothing works, the agent asks nothing. A turn that was
+ * cut off is one that has finished, with how it ended; what keeps the work from landing still does.
+ */
+function restingFacts({ agent_fact, demand, outcome }: SessionRecord): Partial<SessionRecord> {
+  if (demand !== null && OF_LANDING.includes(demand.kind)) return { agent_fact: 'needs-you', reason: demand };
+  const wasActive = agent_fact === 'working' || agent_fact === 'needs-you';
+  if (!wasActive) return { agent_fact, reason: null };
+  return { agent_fact: outcome === null || outcome === 'open' ? 'ended' : 'finished', reason: null };
 }

@@ -196,9 +196,9 @@ export class Observation {
     return isWhole ? reason : asked;
   }
 
-  /** The turn that runs ends here, because its agent is ended. */
-  endTurn({ id }: SessionRecord, outcome: 'done' | 'interrupted'): void {
-    this.#intake.endTurn(id, { outcome, answer: null, endedAt: this.#context.clock.now() });
+  /** The turn that runs ends here, because its agent is ended. Gives whether there was one. */
+  endTurn({ id }: SessionRecord, outcome: 'done' | 'interrupted'): boolean {
+    return this.#intake.endTurn(id, { outcome, answer: null, endedAt: this.#context.clock.now() });
   }
 
   /** Takes in what the agent left, without a look at what it does: of one that is about to be started. */

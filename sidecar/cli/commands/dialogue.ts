@@ -136,6 +136,8 @@ async function log(context: CommandContext, name: string, options: { turns: bool
   context.output.result(turns, () =>
     options.turns ? turnTable(turns, context) : conversation(turns, context.output),
   );
+  // Whoever was shown the answer has seen it; a script that asks for it has not.
+  if (!context.output.json && !options.turns) await sidecar.request(protocol.MarkRead, { session: name });
 }
 
 function turnTable(turns: readonly Turn[], context: CommandContext): string {

@@ -83,12 +83,12 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
   const rows: [string, string][] = [
     ['session', session.id + (session.key === null ? '' : ` (${session.key})`)],
     ['title', printable(session.title)],
-    ['state', `${stateLabel(session, output)} for ${age(session.since, now)}`],
+    ['state', `${stateLabel(session, output)} for ${age(session.since, now)}${asleep(session)}`],
     ['repository', session.repo],
     ['branch', `${session.branch}, from ${session.base}`],
     ['worktree', session.state === 'archived' ? `removed (was ${session.worktree})` : session.worktree],
     ['agent', [session.agent, session.model, session.mode].filter((part) => part !== null).join(', ')],
-    ['turns', String(session.turns)],
+    ['turns', String(session.turns) + lastTurn(session)],
     [
       'cost',
       `${dollars(session.cost.ownUsd)} own, ${dollars(session.cost.usd)} in all` +
@@ -108,6 +108,16 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
   for (const step of steps) needs.push(['next', step]);
   rows.splice(3, 0, ...needs);
   return rows.map(([name, value]) => `${output.paint('dim', name.padEnd(11))}${value}`).join('\n');
+}
+
+/** That no agent runs, where the state does not say it. */
+function asleep({ state, facts }: Session): string {
+  return facts.life === 'sleeping' && state !== 'sleeping' ? '; its agent sleeps' : '';
+}
+
+/** How the last turn ended, where that was not as it should. */
+function lastTurn({ outcome }: Session): string {
+  return outcome === 'interrupted' || outcome === 'failed' ? `, the last ${outcome}` : '';
 }
 
 /** What can be chosen; of several questions at once a row each. */

@@ -54,6 +54,21 @@ describe('a session whose agent runs in a ptyhost that was not yet asked', () =>
     expect(await running()).toEqual([]);
   });
 
+  it('still needs the person for what keeps its work from landing, but for nothing that the agent asked', async () => {
+    const demand = { kind: 'conflict', message: 'It conflicts.' } as const;
+    home.table.update('s', { agent_fact: 'needs-you', reason: demand, demand, outcome: 'done' });
+    await fleet.stopSession('s');
+    expect(fleet.show('s')).toMatchObject({
+      state: 'needs-you',
+      reason: demand,
+      facts: { life: 'sleeping' },
+    });
+    const asked = { kind: 'permission', message: 'Bash: ls' } as const;
+    home.table.update('s', { life: 'active', reason: asked, demand: null, outcome: 'interrupted' });
+    await fleet.stopSession('s');
+    expect(fleet.show('s')).toMatchObject({ state: 'finished', reason: null, outcome: 'interrupted' });
+  });
+
   it('keeps its terminal when no ptyhost can be asked', async () => {
     const lost = fleetOver(async () => {
       throw new FairleadError('ptyhost.lost', 'It does not answer.');

@@ -68,7 +68,13 @@ describe('an agent that is stopped while a prompt is on its way', () => {
     writeFileSync(join(events, '../taken'), body);
     home.addPrompt('p', 'do it', { state: 'sent', sent_at: clock.now(), tries: 1 });
     await fleet.stopSession('s');
-    expect(home.session).toMatchObject({ life: 'sleeping', terminal: null, outcome: 'interrupted' });
+    expect(home.session).toMatchObject({
+      life: 'sleeping',
+      terminal: null,
+      agent_fact: 'finished',
+      outcome: 'interrupted',
+      unread: true,
+    });
     expect(home.turns).toEqual([['do it', 'interrupted', null]]);
     expect(home.table.prompt('p')?.state).toBe('confirmed');
   });
