@@ -153,6 +153,23 @@ export class EntryTable {
     return row === undefined ? undefined : EntryRecord.parse(row);
   }
 
+  /**
+   * The last entries of sessions that failed for one of `reasons`, of which the person is not told any more though nothing
+   * was landed since.
+   */
+  withdrawn(reasons: readonly string[]): EntryRecord[] {
+    return this.#store
+      .all(
+        `SELECT entry.* FROM session
+         JOIN queue_entry AS entry ON entry.number = (SELECT max(number) FROM queue_entry WHERE session = session.id)
+         WHERE session.life <> 'archived' AND session.landing = 'none' AND session.demand IS NULL
+           AND entry.state = 'failed' AND entry.reason IN (SELECT value FROM json_each(:reasons))
+         ORDER BY entry.number`,
+        { reasons: JSON.stringify(reasons) },
+      )
+      .map((row) => EntryRecord.parse(row));
+  }
+
   /** Heads of a session with which it was told, and of what base, that commits would come back. */
   toldOfDropped(session: string): { head: string; base: string }[] {
     return this.#store

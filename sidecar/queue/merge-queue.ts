@@ -16,6 +16,7 @@ import { type Outcome, RETRY_MS } from './outcome.ts';
 import { CutOffSwaps, clearLeftovers } from './recovery.ts';
 import { secureWork } from './securing.ts';
 import { settle } from './settlement.ts';
+import { StandingFailures } from './standing-failures.ts';
 import { resolveIntent } from './swapping.ts';
 import { troubleOf } from './trouble.ts';
 
@@ -54,6 +55,7 @@ export class MergeQueue {
   readonly #passes = new Set<Promise<void>>();
   readonly #mergers = new Mergers();
   readonly #cutOff: CutOffSwaps;
+  readonly #standing: StandingFailures;
   readonly #commits = new LandingCommits();
   readonly #check = new MergedCheck();
   readonly #running = new Map<string, Running>();
@@ -66,6 +68,10 @@ export class MergeQueue {
   constructor(context: QueueContext) {
     this.#context = context;
     this.#cutOff = new CutOffSwaps(context, this.#mergers);
+    this.#standing = new StandingFailures(
+      context,
+      async (session) => (await this.#mergerOf(session)).repository,
+    );
   }
 
   /** Looks at everything that is open. Cheap when nothing is due; called at start and after every change. */
@@ -73,6 +79,7 @@ export class MergeQueue {
     if (this.#stopped) return;
     void this.#recover();
     for (const entry of this.#context.entries.open()) this.#schedule(baseKey(entry));
+    this.#standing.look();
   }
 
   /** Ends what is under way where it can be taken up again, waits for the rest, and starts nothing more. */
@@ -82,6 +89,7 @@ export class MergeQueue {
     for (const { abort } of this.#running.values()) abort.abort();
     await Promise.all([this.#recovery, ...this.#passes]);
     await this.#cutOff.stop();
+    await this.#standing.stop();
   }
 
   /** Something is being done or due. What only waits goes on in another sidecar as in this one: it is in the store. */

@@ -77,6 +77,9 @@ export class Delivery {
         arrivedPrompt(event, table.givenUpPrompts(session));
       if (prompt === undefined) continue;
       table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: Math.round(event.at) });
+      if (event.event === 'SessionEnd' && table.turnCount(session) === 0) {
+        table.update(session, { demand: takenForExit(prompt) });
+      }
       arrived.set(event.name, prompt.text);
     }
     return arrived;
@@ -228,6 +231,17 @@ export class Delivery {
 
 function undelivered(prompt: PromptRecord): Reason {
   return { kind: 'prompt-undelivered', message: `The agent did not take a prompt: ${beginning(prompt)}` };
+}
+
+/**
+ * A session whose first prompt ended its agent has done nothing. Whoever sends that to an agent which has worked means its
+ * end.
+ */
+function takenForExit(prompt: PromptRecord): Reason {
+  return {
+    kind: 'agent-ended',
+    message: `Claude Code took the prompt "${beginning(prompt).trim()}" for its own command and ended; the agent was not asked anything.`,
+  };
 }
 
 function beginning({ text }: PromptRecord): string {

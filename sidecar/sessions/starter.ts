@@ -34,6 +34,9 @@ export interface FleetParts {
 /** How soon a start is taken up again for which the ptyhost did not answer, in milliseconds. */
 const AGAIN_MS = 2_000;
 
+/** Demands that are over once an agent runs again. */
+const OF_AGENT_GONE: readonly Reason['kind'][] = ['start-failed', 'agent-ended'];
+
 /** What ends the start of sessions before it is done. */
 export interface StartEnd {
   /** Aborts when nobody waits for the answer any more. Ends only what is stored nowhere yet. */
@@ -205,7 +208,7 @@ export class Starter {
         starts: true,
         terminal: null,
         // What else the person is needed for is not answered by an agent that runs.
-        ...(record.demand?.kind === 'start-failed' ? { demand: null } : {}),
+        ...(record.demand !== null && OF_AGENT_GONE.includes(record.demand.kind) ? { demand: null } : {}),
         reason: null,
         agent_fact: 'idle',
       });

@@ -71,12 +71,18 @@ const OF_LANDING: readonly ReasonKind[] = [
 /** How the session stands in the merge queue, or why it left it; undefined when that is not what there is to tell. */
 async function lastEntry(sidecar: SidecarConnection, session: Session): Promise<QueueEntry | undefined> {
   const { id, queue, reason } = session;
-  if (queue === null && (reason === null || !OF_LANDING.includes(reason.kind))) return undefined;
   const entries = await sidecar.request(protocol.ListQueue, { ended: true });
-  return entries
-    .filter((entry) => entry.session === id)
+  const entry = entries
+    .filter((each) => each.session === id)
     .sort((one, other) => other.queuedAt - one.queuedAt)
     .at(0);
+  const isTold = queue !== null || (reason !== null && OF_LANDING.includes(reason.kind));
+  return isTold || (entry !== undefined && hasFailed(session, entry)) ? entry : undefined;
+}
+
+/** It did not land, and nothing has landed since. */
+function hasFailed({ state, facts }: Session, entry: QueueEntry): boolean {
+  return entry.state === 'failed' && facts.landing === 'none' && state !== 'archived';
 }
 
 function describe(session: Session, entry: QueueEntry | undefined, output: Output, now: number): string {
@@ -105,6 +111,9 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
   if (entry !== undefined) needs.push(['queue', entrySentence(entry)]);
   const steps =
     reason === null && entry?.state === 'waiting' ? landingSteps(entry) : nextSteps(session, entry);
+  if (reason === null && entry !== undefined && hasFailed(session, entry)) {
+    steps.push(`When that is put right, land again: fairlead land ${session.id}`);
+  }
   for (const step of steps) needs.push(['next', step]);
   rows.splice(3, 0, ...needs);
   return rows.map(([name, value]) => `${output.paint('dim', name.padEnd(11))}${value}`).join('\n');

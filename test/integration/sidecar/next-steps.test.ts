@@ -109,3 +109,34 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
     'The sidecar has ended, and no agent with it.\n',
   );
 });
+
+it('a conflict is not forgotten after a prompt', { timeout: TIMEOUT }, async () => {
+  await using world = await World.open({ files: { 'a.txt': 'a\n' } });
+  world.model.when(prompt('Do nothing')).says('Nothing was done.');
+  world.model
+    .when(prompt('Begin to resolve it'))
+    .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/b.txt`, content: 'b\n' }))
+    .thenSays('It is begun.');
+  world.model.when(prompt('Say hello')).says('Hello.');
+  const { id, worktree } = await world.start('Say hello', '--mode', 'acceptEdits');
+  await world.finished(id);
+  world.repository.at(worktree).commit({ 'a.txt': 'of the session\n' }, 'Work');
+  world.repository.commit({ 'a.txt': 'of the person\n' }, 'Other work');
+  const run = (...args: string[]) => world.fairlead.run(args, { cwd: world.repository.folder });
+  expect((await run('land', id, '--to', 'local')).code).toBe(1);
+  await world.json('send', id, 'Do nothing');
+  const still = await world.fairlead.until(
+    id,
+    ({ state, turns, outcome }) => state === 'needs-you' && turns === 2 && outcome === 'done',
+  );
+  expect(still.reason).toEqual({
+    kind: 'conflict',
+    message: 'It conflicts with main in a.txt. Nothing has changed on its branch since.',
+  });
+  expect((await run('show', id)).stdout).toContain('Merge main into this branch and resolve the conflicts');
+  await world.json('send', id, 'Begin to resolve it');
+  await world.fairlead.until(id, ({ state, turns }) => state === 'finished' && turns === 3);
+  const begun = (await run('show', id)).stdout;
+  expect(begun).toMatch(/queue +failed: It conflicts with main in a\.txt\./);
+  expect(begun).toContain(`When that is put right, land again: fairlead land ${id}`);
+});
