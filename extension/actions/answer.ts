@@ -64,7 +64,7 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
   if (reason.kind === 'question') {
     return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
   }
-  if (reason.kind === 'dialog' && reason.options !== undefined) {
+  if (reason.dialog === true && reason.options !== undefined) {
     return vscode.window.showQuickPick(reason.options, {
       title: session.title,
       placeHolder: reason.message,

@@ -17,8 +17,6 @@ export function nextSteps(session: Session, entry?: QueueEntry): string[] {
         : [`It takes allow or deny: fairlead answer ${id} allow`];
     case 'question':
       return [questionStep(id, reason)];
-    case 'dialog':
-      return [dialogStep(id, reason, facts)];
     case 'trust':
       return [`Answer it, or deny: fairlead answer ${id} allow`];
     case 'conflict':
@@ -30,6 +28,8 @@ export function nextSteps(session: Session, entry?: QueueEntry): string[] {
       return entry !== undefined && entry.reason === 'sign-in'
         ? landingSteps(entry)
         : [needHint(id, reason, facts.life)];
+    case 'unknown':
+      return [dialogStep(id, reason, facts)];
     default:
       return [needHint(id, reason, facts.life)];
   }

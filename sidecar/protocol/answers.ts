@@ -36,5 +36,5 @@ export function takesWhy(reason: Reason): boolean {
 
 /** Whether no answer can fit, whatever the terminal comes to show. A dialog without choices is read, and has none. */
 export function takesNoAnswer(reason: Reason): boolean {
-  return UNANSWERABLE.includes(reason.kind) || (reason.kind === 'dialog' && reason.options === undefined);
+  return UNANSWERABLE.includes(reason.kind) || (reason.dialog === true && reason.options === undefined);
 }

@@ -22,11 +22,9 @@ export function needHint(id: string, reason: Reason, life: LifeFact): string {
     case 'landing-stopped':
     case 'base-refuses-pushes':
       return `See what to do, then land again: fairlead show ${id}`;
-    case 'dialog':
-      return `Answer in its terminal: fairlead attach ${id}`;
     case 'login':
       return `Sign in, or answer, in its terminal: fairlead attach ${id}`;
     default:
-      return `Look at its terminal: fairlead attach ${id}`;
+      return `${reason.dialog === true ? 'Answer in' : 'Look at'} its terminal: fairlead attach ${id}`;
   }
 }

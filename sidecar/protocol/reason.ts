@@ -5,7 +5,6 @@ export const ReasonKind = z.enum([
   'permission',
   'question',
   'plan',
-  'dialog',
   'login',
   'trust',
   'api-error',
@@ -36,6 +35,8 @@ export const Reason = z.object({
   input: z.unknown().optional(),
   /** Of `input` this is only the beginning: strings and lists are cut. `session/need` answers the whole. */
   truncated: z.boolean().optional(),
+  /** The words and options are those of a dialog on the agent's screen that no signal told of: its kind is `unknown`. */
+  dialog: z.boolean().optional(),
   /** What can be answered, where that is known: labels in the agent's order, or `allow` and `deny`. */
   options: z.array(z.string()).optional(),
   /** Set when more than one is asked at a time, or one takes several options. A line of the answer is for each. */

@@ -24,7 +24,9 @@ export function tokens(count: number): string {
 /** The state as people read it: `needs you: permission`, `finished (interrupted)`, `sleeping (interrupted)`. */
 export function stateWords(session: Pick<Session, 'state' | 'reason' | 'outcome'>): string {
   const { state, outcome } = session;
-  if (state === 'needs-you') return `needs you: ${session.reason?.kind ?? 'unknown'}`;
+  if (state === 'needs-you') {
+    return `needs you: ${session.reason?.dialog === true ? 'dialog' : (session.reason?.kind ?? 'unknown')}`;
+  }
   const rests = state === 'finished' || state === 'sleeping';
   return rests && (outcome === 'interrupted' || outcome === 'failed') ? `${state} (${outcome})` : state;
 }

@@ -13,7 +13,7 @@ import { type FleetParts, requirePlace, type Starter } from './starter.ts';
 const SIGNALS_WITHIN_MS = 5_000;
 
 /** Needs that stand in the middle of a turn. */
-const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan', 'dialog'];
+const IN_TURN: readonly ReasonKind[] = ['permission', 'question', 'plan'];
 
 /** Demands that no prompt answers: the agent gets it once the person has done what is needed. */
 const NOT_BY_PROMPT: readonly ReasonKind[] = ['trust', 'worktree-missing'];
@@ -147,7 +147,8 @@ export class Dialogue {
     const { id, terminal } = view.living(name);
     if (terminal === null || terminals.terminal(terminal).kind !== 'known') throw notRunning(id);
     const before = view.show(id);
-    const asks = before.reason !== null && IN_TURN.includes(before.reason.kind);
+    const asks =
+      before.reason !== null && (before.reason.dialog === true || IN_TURN.includes(before.reason.kind));
     if (before.facts.agent !== 'working' && !asks) return;
     await interruptTurn(this.#keyboard, terminal);
     await this.#leaves(before);

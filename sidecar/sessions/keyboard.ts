@@ -142,10 +142,10 @@ export async function giveAnswer(
   const question = {
     input: input(),
     asked,
-    ...(reason.kind === 'dialog' ? { fits: (screen: readonly string[]) => shows(screen, reason) } : {}),
+    ...(reason.dialog === true ? { fits: (screen: readonly string[]) => shows(screen, reason) } : {}),
     ...(isTold(reason) ? {} : { withinMs: UNTOLD_WITHIN_MS }),
   };
-  const given = reason.kind === 'dialog' ? choiceOf(answer, reason) : answerOf(answer);
+  const given = reason.dialog === true ? choiceOf(answer, reason) : answerOf(answer);
   if (await keyboard.answer(terminal, given, question)) return;
   if (asked()) throw notAnswered(id, answer, reason);
   throw notAsked(now());

@@ -26,9 +26,9 @@ export function isSame(one: Reason | null, other: Reason | null): boolean {
 export function isSameNeed(before: Need, after: Need): boolean {
   if (before.reason === null || after.reason === null) return false;
   if (isSame(before.reason, after.reason)) return true;
-  const { kind, call, tool } = before.reason;
+  const { kind, call, tool, dialog } = before.reason;
   // One dialog may follow another without a signal: an answer is only for the one that was seen.
-  if (kind === 'dialog') return false;
+  if (dialog === true) return false;
   return (
     kind === after.reason.kind &&
     call === undefined &&

@@ -98,7 +98,7 @@ async function withWords(
   const reason = screen === undefined ? state.reason : withDialog(state.reason, screen);
   // A dialog leaves the screen a moment before a signal tells of it: until then it stays what it was.
   const { reason: last, since } = before;
-  if (reason === state.reason && last?.kind === 'dialog' && since === Math.round(state.since)) {
+  if (reason === state.reason && last?.dialog === true && since === Math.round(state.since)) {
     return { ...state, reason: last };
   }
   return { ...state, reason };

@@ -56,8 +56,8 @@ export function withDialog(reason: Reason, screen: readonly string[]): Reason {
   if (reason.kind === 'permission') return { ...reason, message };
   return {
     ...reason,
-    kind: reason.kind === 'unknown' ? 'dialog' : reason.kind,
     message,
+    ...(reason.kind === 'unknown' ? { dialog: true } : {}),
     ...(options.length === 0 ? {} : { options }),
   };
 }

@@ -12,7 +12,7 @@ describe('a dialog that no signal has words for', () => {
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
   });
-  const dialog = (id: string) => world.fairlead.until(id, ({ reason }) => reason?.kind === 'dialog', 45_000);
+  const dialog = (id: string) => world.fairlead.until(id, ({ reason }) => reason?.dialog === true, 45_000);
 
   it('is told in its own words: auto mode behind a gateway', TIMEOUT, async () => {
     world.model
@@ -43,7 +43,7 @@ describe('a dialog that no signal has words for', () => {
     expect(await world.error('answer', id, 'maybe')).toMatchObject({ code: 'answer.nothing-to-answer' });
     // Another dialog follows, and no signal tells that it is another.
     expect(await world.json('answer', id, haiku)).toMatchObject({
-      reason: { kind: 'dialog', message: expect.stringMatching(/^Switch model\? /) },
+      reason: { dialog: true, message: expect.stringMatching(/^Switch model\? /) },
     });
     expect(await world.error('answer', id, haiku)).toMatchObject({
       message: expect.stringContaining('It takes: Yes, switch to Haiku'),

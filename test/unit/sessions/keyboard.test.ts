@@ -74,7 +74,7 @@ describe('an answer', () => {
     const demand: Reason = { kind: 'login', message: 'Sign in to origin' };
     for (const [record, hint] of [
       [asks('api-error'), 'fairlead send s "Go on"'],
-      [asks('dialog'), 'fairlead attach s'],
+      [asking('', { reason: { kind: 'unknown', dialog: true, message: 'What it is' } }), 'fairlead attach s'],
       [asks('agent-ended', { life: 'sleeping', terminal: null }), 'fairlead resume s'],
       [asks('conflict', { life: 'sleeping', terminal: null }), 'fairlead show s'],
       [asking('', { reason: demand, demand }), 'fairlead attach s'],
@@ -91,7 +91,8 @@ describe('an answer', () => {
 
   it('to a dialog that was read from the screen is one of its choices, while it stands there', async () => {
     const reason: Reason = {
-      kind: 'dialog',
+      kind: 'unknown',
+      dialog: true,
       message: 'Select color. Enter to confirm · Esc to cancel',
       options: ['Yes, red', 'Blue'],
     };

@@ -32,7 +32,12 @@ describe('a need', () => {
   });
 
   it('is another when another dialog stands on the screen', () => {
-    const dialog = { kind: 'dialog', message: 'Select color', options: ['Red', 'Blue'] } as const;
+    const dialog = {
+      kind: 'unknown',
+      dialog: true,
+      message: 'Select color',
+      options: ['Red', 'Blue'],
+    } as const;
     const told = { ...dialog, options: [...dialog.options] };
     expect(isSameNeed(need(told), need({ ...told }))).toBe(true);
     expect(isSameNeed(need(told), need({ ...told, message: 'Select size' }))).toBe(false);

@@ -43,7 +43,8 @@ describe('a dialog on the screen', () => {
   test('gives its words to a reason that has none of its own', () => {
     const reason = { kind: 'unknown', message: 'dialog open' } as const;
     expect(withDialog(reason, SCREENS.autoModeUnchecked)).toEqual({
-      kind: 'dialog',
+      kind: 'unknown',
+      dialog: true,
       message:
         "Auto mode can't check actions in this session. Enter to stay in auto mode · shift+Tab to leave for accept edits mode and stop · Esc to cancel",
     });
