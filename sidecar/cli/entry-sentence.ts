@@ -1,4 +1,5 @@
 import type { QueueEntry } from '../protocol/entry.ts';
+import { entryStateWords } from '../protocol/wording.ts';
 import { printable } from './output.ts';
 
 /** How an entry of the merge queue stands, with the paths that it is about. */
@@ -19,7 +20,7 @@ export function entrySentence(entry: QueueEntry): string {
     case 'nothing-to-land':
       return `has nothing to land: ${message}`;
     default:
-      return `is ${state === 'swapping' ? 'landing' : state}${message === '' ? '.' : `: ${message}`}`;
+      return `is ${entryStateWords(state)}${message === '' ? '.' : `: ${message}`}`;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Session } from '../protocol/session.ts';
 import { age, dollars } from '../protocol/wording.ts';
 import { type Output, printable, table } from './output.ts';
+import { shortNames } from './short-names.ts';
 import { stateLabel } from './state-label.ts';
 
 /** Terminal columns from which on the branch of a session is shown beside its title, which it is made of. */
@@ -9,8 +10,19 @@ const WIDE = 160;
 /** The fleet as people read it, in the order that it is given. */
 export function fleetTable(sessions: readonly Session[], output: Output, now: number): string {
   const wide = output.width >= WIDE;
+  const repos = shortNames(sessions.map(({ repo }) => repo));
+  const severalRepos = repos.size > 1;
   return table(
-    ['SESSION', 'STATE', 'SINCE', 'TURNS', 'COST', ...(wide ? ['BRANCH'] : []), 'TITLE'],
+    [
+      'SESSION',
+      'STATE',
+      'SINCE',
+      'TURNS',
+      'COST',
+      ...(severalRepos ? ['REPO'] : []),
+      ...(wide ? ['BRANCH'] : []),
+      'TITLE',
+    ],
     sessions.map((session) => [
       session.unread ? output.paint('bold', session.id) : session.id,
       // Finished work that nobody has seen stands above what is alike otherwise.
@@ -18,6 +30,7 @@ export function fleetTable(sessions: readonly Session[], output: Output, now: nu
       age(session.since, now),
       String(session.turns),
       dollars(session.cost.ownUsd) + (session.cost.unpriced > 0 ? '+?' : ''),
+      ...(severalRepos ? [printable(repos.get(session.repo) ?? '')] : []),
       ...(wide ? [session.branch] : []),
       printable(
         // What is asked comes first: a narrow terminal cuts the rest.

@@ -2,6 +2,7 @@ import { FINAL_ENTRY_STATES, type QueueEntry } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import * as protocol from '../protocol/protocol.ts';
 import type { Session } from '../protocol/session.ts';
+import { entryStateWords } from '../protocol/wording.ts';
 import type { CommandContext } from './context.ts';
 import { entrySentence } from './entry-sentence.ts';
 import { printable } from './output.ts';
@@ -30,7 +31,8 @@ export async function untilSettled(
     Object.assign(now, seen);
     const { entry, session } = now;
     if (entry === undefined || session === undefined) return;
-    const line = entry.message === null ? entry.state : `${entry.state}: ${printable(entry.message)}`;
+    const state = entryStateWords(entry.state);
+    const line = entry.message === null ? state : `${state}: ${printable(entry.message)}`;
     if (line !== told) context.output.note(line);
     told = line;
     if (FINAL_ENTRY_STATES.includes(entry.state) || waitsForPerson(entry, session, queued)) {

@@ -90,7 +90,7 @@ describe('a window', () => {
     const lost = await world.fairlead.until(id, ({ reason }) => reason?.kind === 'terminal-lost');
     await expect
       .poll(() => window.row('Outlive the terminal').getAttribute('aria-label'))
-      .toContain('needs you: terminal-lost');
+      .toContain('needs you: terminal lost');
     expect(lost.state).toBe('needs-you');
 
     await window.terminalShows(/This terminal was lost[\s\S]*Press Enter/);

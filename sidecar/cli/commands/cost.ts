@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
 import * as protocol from '../../protocol/protocol.ts';
+import type { Session } from '../../protocol/session.ts';
 import { dollars, tokens } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { day, examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { type Output, printable, table } from '../output.ts';
+import { shortNames } from '../short-names.ts';
 
 interface CostOptions {
   by: protocol.CostGroup;
@@ -35,26 +37,31 @@ async function cost(
     by: options.by,
     ...(options.since === undefined ? {} : { since: options.since }),
   });
-  const titles = new Map<string, string>();
-  if (!context.output.json && options.by === 'session') {
-    const sessions = await sidecar.request(protocol.ListSessions, { archived: true });
-    for (const { id, title } of sessions) titles.set(id, title);
-  }
+  // A family has the id of its first session.
+  const isOfSessions = options.by === 'session' || options.by === 'family';
+  const sessions =
+    context.output.json || !isOfSessions
+      ? []
+      : await sidecar.request(protocol.ListSessions, { archived: true });
   context.output.result(summary, ({ rows, total }) =>
     rows.length === 0
       ? 'Nothing was spent yet.'
-      : costTable([...rows, { ...total, group: 'total' }], options.by, titles, context.output),
+      : costTable([...rows, { ...total, group: 'total' }], options.by, sessions, context.output),
   );
 }
 
 function costTable(
   rows: readonly protocol.CostRow[],
   by: protocol.CostGroup,
-  titles: ReadonlyMap<string, string>,
+  sessions: readonly Session[],
   output: Output,
 ): string {
   const anyUnpriced = rows.some(({ unpriced }) => unpriced > 0);
-  const named = titles.size > 0;
+  const byId = new Map(sessions.map((session) => [session.id, session]));
+  const shown = rows.flatMap(({ group }) => byId.get(group) ?? []);
+  const named = shown.length > 0;
+  const repos = shortNames(shown.map(({ repo }) => repo));
+  const severalRepos = repos.size > 1;
   return table(
     [
       by.toUpperCase(),
@@ -65,6 +72,7 @@ function costTable(
       'CACHE+',
       'CACHED',
       ...(anyUnpriced ? ['UNPRICED'] : []),
+      ...(severalRepos ? ['REPO'] : []),
       ...(named ? ['TITLE'] : []),
     ],
     rows.map((row) => [
@@ -73,7 +81,8 @@ function costTable(
       String(row.requests),
       ...[row.inputTokens, row.outputTokens, row.cacheWriteTokens, row.cacheReadTokens].map(tokens),
       ...(anyUnpriced ? [row.unpriced === 0 ? '' : String(row.unpriced)] : []),
-      ...(named ? [printable(titles.get(row.group) ?? '')] : []),
+      ...(severalRepos ? [printable(repos.get(byId.get(row.group)?.repo ?? '') ?? '')] : []),
+      ...(named ? [printable(byId.get(row.group)?.title ?? '')] : []),
     ]),
     output.width,
   );

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Session, Turn } from '../../protocol/session.ts';
-import { age, dollars } from '../../protocol/wording.ts';
+import { age, dollars, outcomeWords } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { count, examples, filled, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -146,7 +146,7 @@ function turnTable(turns: readonly Turn[], context: CommandContext): string {
     ['TURN', 'OUTCOME', 'TOOK', 'COST', 'PROMPT'],
     turns.map((turn) => [
       String(turn.n),
-      turn.outcome,
+      outcomeWords(turn.outcome),
       age(turn.startedAt, turn.endedAt ?? context.now()),
       dollars(turn.costUsd) + (turn.unpriced > 0 ? '+?' : ''),
       oneLine(printable(turn.prompt)),
@@ -159,7 +159,10 @@ function conversation(turns: readonly Turn[], output: Output): string {
   if (turns.length === 0) return 'No turn yet.';
   return turns
     .map((turn) => {
-      const head = output.paint('bold', `── Turn ${turn.n} · ${turn.outcome} · ${dollars(turn.costUsd)}`);
+      const head = output.paint(
+        'bold',
+        `── Turn ${turn.n} · ${outcomeWords(turn.outcome)} · ${dollars(turn.costUsd)}`,
+      );
       const said = [turn.prompt, ...turn.messages.map(({ text }) => text)].map(quoted).join('\n>\n');
       return [head, said, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
     })

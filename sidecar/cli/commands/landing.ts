@@ -5,7 +5,7 @@ import { pathsFor } from '../../platform/paths.ts';
 import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
-import { age } from '../../protocol/wording.ts';
+import { age, entryWords } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { examples, filled, line, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -14,6 +14,7 @@ import { untilSettled } from '../landing-wait.ts';
 import { landingSteps, nextSteps } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
+import { shortNames } from '../short-names.ts';
 
 interface LandOptions {
   to?: LandTarget;
@@ -174,15 +175,23 @@ async function queue(context: CommandContext, options: { base?: string; all: boo
 
 /** The land order as people read it. */
 export function queueTable(entries: readonly QueueEntry[], output: Output, now: number): string {
+  const repos = shortNames(entries.map(({ repo }) => repo));
+  const severalRepos = repos.size > 1;
   return table(
-    ['#', 'SESSION', 'BASE', 'STATE', 'AGE', 'TITLE'],
+    ['#', 'SESSION', ...(severalRepos ? ['REPO'] : []), 'BASE', 'STATE', 'AGE', 'TITLE'],
     entries.map((entry) => [
       entry.position === null ? '' : String(entry.position),
       entry.session,
+      ...(severalRepos ? [printable(repos.get(entry.repo) ?? '')] : []),
       entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`,
-      entry.reason === null ? entry.state : `${entry.state}: ${entry.reason}`,
+      entryWords(entry),
       age(entry.queuedAt, now),
-      printable(entry.message === null ? entry.title : `${entry.title} · ${entry.message}`),
+      printable(
+        // That it was taken out is its state.
+        entry.message === null || entry.state === 'cancelled'
+          ? entry.title
+          : `${entry.title} · ${entry.message}`,
+      ),
     ]),
     output.width,
   );
