@@ -117,7 +117,20 @@ mkdirSync(dist, { recursive: true });
 copyNodePty();
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`);
 if (process.argv.includes('--watch')) {
-  await Promise.all([options, extensionOptions].map(async (each) => (await context(each)).watch()));
+  const parts = { sidecar: options, extension: extensionOptions };
+  for (const [part, each] of Object.entries(parts)) {
+    const tell = {
+      name: 'tell',
+      setup({ onEnd }) {
+        onEnd(({ errors }) => {
+          const at = new Date().toLocaleTimeString('sv');
+          console.log(errors.length > 0 ? `${at}  ${part}: not built` : `${at}  ${part}: built`);
+        });
+      },
+    };
+    await (await context({ ...each, plugins: [...(each.plugins ?? []), tell] })).watch();
+  }
+  console.log('Watching; every change is built. Ctrl-C ends.');
 } else {
   await Promise.all([build(options), build(extensionOptions)]);
 }

@@ -71,8 +71,9 @@ export function day(name: string): (text: string) => string {
   };
 }
 
-function wrong(name: string, what: string, hint = 'Run the command with --help to see what it takes.') {
-  return new FairleadError('usage', `${name} ${what}.`, { hint });
+/** Without a hint, whoever knows which command it is says how its help is had. */
+function wrong(name: string, what: string, hint?: string) {
+  return new FairleadError('usage', `${name} ${what}.`, hint === undefined ? {} : { hint });
 }
 
 /** Command lines for the end of a command's help. */

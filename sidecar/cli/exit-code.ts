@@ -11,6 +11,7 @@ const BY_CODE: Partial<Record<ErrorCode, ExitCode>> = {
   'params.invalid': 2,
   'session.ambiguous': 2,
   'session.missing': 3,
+  'agent.unsupported': 3,
   'base.missing': 3,
   'repo.missing': 3,
   'queue.not-queued': 3,

@@ -1,9 +1,10 @@
 import { quoteWord } from '../platform/shell.ts';
 import { answersTo, takesWhy } from '../protocol/answers.ts';
-import type { QueueEntry } from '../protocol/entry.ts';
+import { FINAL_ENTRY_STATES, type QueueEntry } from '../protocol/entry.ts';
 import { needHint } from '../protocol/need-hint.ts';
+import type { WaitGoal } from '../protocol/protocol.ts';
 import type { Reason } from '../protocol/reason.ts';
-import type { Session } from '../protocol/session.ts';
+import type { Facts, Session } from '../protocol/session.ts';
 
 /** What the person can do about a session that needs them, a command a line. `entry` is its last in the queue. Pure. */
 export function nextSteps(session: Session, entry?: QueueEntry): string[] {
@@ -12,9 +13,11 @@ export function nextSteps(session: Session, entry?: QueueEntry): string[] {
   switch (reason.kind) {
     case 'permission':
     case 'plan':
-      return takesWhy(reason)
-        ? [`It takes allow, deny, or deny with a reason: fairlead answer ${id} "deny: why"`]
-        : [`It takes allow or deny: fairlead answer ${id} allow`];
+      return [
+        `Allow it: fairlead answer ${id} allow`,
+        `Or deny it: fairlead answer ${id} deny`,
+        ...(takesWhy(reason) ? [`Or say why not: fairlead answer ${id} "deny: <why>"`] : []),
+      ];
     case 'question':
       return [questionStep(id, reason)];
     case 'trust':
@@ -23,10 +26,10 @@ export function nextSteps(session: Session, entry?: QueueEntry): string[] {
     case 'check-failed':
     case 'landing-stopped':
     case 'base-refuses-pushes':
-      return entry === undefined ? [`Land again: fairlead land ${id}`] : landingSteps(entry);
+      return entry === undefined ? [`Land again: fairlead land ${id}`] : landingSteps(entry, facts);
     case 'login':
       return entry !== undefined && entry.reason === 'sign-in'
-        ? landingSteps(entry)
+        ? landingSteps(entry, facts)
         : [needHint(id, reason, facts.life)];
     case 'unknown':
       return [dialogStep(id, reason, facts)];
@@ -62,14 +65,77 @@ function questionStep(id: string, reason: Reason): string {
   return `It takes ${what}, a text of your own, or deny: fairlead answer ${id} ${quoted(first)}`;
 }
 
+/**
+ * What the person can do with a session that asks nothing of them, a command a line. `landsAgain`: it left the queue
+ * without landing. Pure.
+ */
+export function onwardSteps({ id, state, turns, facts }: Session, { landsAgain = false } = {}): string[] {
+  const speak = `fairlead send ${id} "<prompt>"`;
+  const again = landsAgain ? [`When that is put right, land again: fairlead land ${id}`] : [];
+  switch (state) {
+    case 'finished':
+      return [
+        `See what it changed: fairlead diff ${id}`,
+        ...(landsAgain ? again : [`Land it: fairlead land ${id}`]),
+        `Or go on: ${speak}`,
+      ];
+    case 'idle':
+      return [`Tell it what to do: ${speak}`, ...again];
+    case 'sleeping': {
+      const start =
+        turns === 0
+          ? [`Tell it what to do: ${speak}`, `Or start its agent: fairlead resume ${id}`]
+          : [`Start it again, with its conversation: fairlead resume ${id}`, `Or with a prompt: ${speak}`];
+      return [...start, ...again];
+    }
+    case 'landed':
+      return [`See what landed: fairlead diff ${id}`, `Put it away: fairlead archive ${id}`];
+    case 'archived':
+      return facts.landing === 'landed' ? [] : [`Its branch can still land: fairlead land ${id}`];
+    case 'starting':
+    case 'working':
+      return [`Look at it: fairlead attach ${id}`];
+    case 'queued':
+    case 'landing':
+      return [`See the land order: fairlead queue`];
+    case 'needs-you':
+    case 'paused':
+    case 'resolving':
+    case 'in-review':
+    case 'ready':
+      return [];
+  }
+}
+
+/** What to do when a session did not get where it was waited for, which goes on without the waiting. Pure. */
+export function afterWaiting({ id, state }: Session, goal: WaitGoal): string {
+  switch (state) {
+    case 'needs-you':
+      return `See what it waits for: fairlead show ${id}`;
+    case 'finished':
+    case 'idle':
+    case 'sleeping':
+    case 'landed':
+    case 'archived':
+      return `It does nothing, and waits for nothing; see how it can go on: fairlead show ${id}`;
+    default:
+      return `It goes on. Wait again: fairlead wait ${id} --for ${goal}`;
+  }
+}
+
 /** What the person can do about an entry that waits for them, or left the queue without landing. Pure. */
-export function landingSteps(entry: QueueEntry): string[] {
-  const { session: id, state, reason, base, remote, check } = entry;
+export function landingSteps(entry: QueueEntry, facts?: Pick<Facts, 'life'>): string[] {
+  const { session: id, state, reason, base, remote, check, branch } = entry;
   const onto = remote === null ? base : `${remote}/${base}`;
-  const again = `Then land again: fairlead land ${id}`;
   if (state === 'waiting') {
     const out = `To take it out of the queue: fairlead unqueue ${id}`;
     if (reason === 'in-a-turn') return ['It stays queued and lands when the turn has ended.', out];
+    if (reason === 'after') {
+      const others = entry.after.map(
+        (other) => `It lands by itself once ${other} has landed; to land that: fairlead land ${other}`,
+      );
+      return [...others, out];
+    }
     return [
       reason === 'base-red'
         ? `Mend ${base}: what is queued for it lands then by itself; to check it at once: fairlead land ${id}`
@@ -78,18 +144,41 @@ export function landingSteps(entry: QueueEntry): string[] {
     ];
   }
   if (state !== 'failed') return [];
+  const work = reason === 'conflict' ? 'resolve the conflicts' : `make this succeed: ${check ?? 'the check'}`;
   switch (reason) {
-    case 'conflict': {
-      const text = `Merge ${onto} into this branch and resolve the conflicts`;
-      return [`Let its agent resolve it: fairlead send ${id} ${quoted(text)}`, again];
-    }
+    case 'conflict':
     case 'red-check': {
-      const text = `Merge ${onto} into this branch and make this succeed: ${check ?? 'the check'}`;
-      return [`Let its agent mend it: fairlead send ${id} ${quoted(text)}`, again];
+      // The agent of an archived session has no worktree any more; another can take its branch over.
+      if (facts?.life === 'archived') {
+        const text = quoted(`Merge ${branch} into this branch and ${work}`);
+        return [
+          `Its agent is put away; let another take its work over, and land that: fairlead new --base ${quoteWord(base)} ${text}`,
+        ];
+      }
+      const text = quoted(`Merge ${onto} into this branch and ${work}`);
+      const how = reason === 'conflict' ? 'resolve it' : 'mend it';
+      return [`Let its agent ${how}: fairlead send ${id} ${text}`, `Then land again: fairlead land ${id}`];
     }
     default:
       return [`Put that right, then land again: fairlead land ${id}`];
   }
+}
+
+/** For an entry that is to land after others: how those land that are not queued. `entries`: all, ended ones too. Pure. */
+export function stepsBefore({ after }: QueueEntry, entries: readonly QueueEntry[]): string[] {
+  const isSeenTo = (id: string) =>
+    entries.some(({ session, state }) => session === id && (isThere(state) || !isFinal(state)));
+  return after
+    .filter((id) => !isSeenTo(id))
+    .map((id) => `${id} is not queued, and has to land before: fairlead land ${id}`);
+}
+
+function isThere(state: QueueEntry['state']): boolean {
+  return state === 'landed' || state === 'nothing-to-land';
+}
+
+function isFinal(state: QueueEntry['state']): boolean {
+  return FINAL_ENTRY_STATES.includes(state);
 }
 
 /** As one word of a shell, whoever wrote it; in double quotes where that is the same, since they read better. */

@@ -34,6 +34,11 @@ export class Output {
     if (!this.json) this.#err.write(`${this.#paint('dim', 'hint:', this.#err)}  ${printable(text)}\n`);
   }
 
+  /** A {@link note} that stands back. */
+  dim(text: string): void {
+    this.note(this.#paint('dim', text, this.#err));
+  }
+
   error(error: FairleadError): void {
     const { code, message, hint, data } = error;
     if (this.json) {
@@ -84,6 +89,14 @@ function pathsOf(data: unknown): string[] {
 /** `text` without what a terminal would act on. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+}
+
+/** What somebody has said, as mail has it. */
+export function quotedText(text: string): string {
+  return printable(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
 }
 
 /** Rows under a header, in columns as wide as their widest cell; the last column is cut at `width`. */

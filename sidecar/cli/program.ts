@@ -63,9 +63,12 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   const program = new Command('fairlead')
     .description('Run many Claude Code sessions side by side and land their work.')
     .version(`${BUILD.version} (${BUILD.id})`)
-    .showHelpAfterError('Run `fairlead --help` or `fairlead COMMAND --help`.')
     .exitOverride()
-    .configureOutput({ writeErr: (text) => (output.json ? undefined : process.stderr.write(text)) });
+    .configureOutput({
+      // The help of a command line without a command; every error is told in one form, below.
+      writeErr: (text) => (output.json ? undefined : process.stderr.write(text)),
+      outputError: () => {},
+    });
   addNewCommand(program, act);
   addFleetCommands(program, act);
   addDialogueCommands(program, act);
@@ -79,20 +82,17 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   }
 
   try {
+    const unknown = unknownInHelp(program, rest);
+    if (unknown !== undefined) throw new FairleadError('usage', `There is no command "${unknown}".`);
     await program.parseAsync(rest, { from: 'user' });
   } catch (error) {
-    if (error instanceof FairleadError) {
-      output.error(error);
-      return exitCodeOf(error.code);
-    }
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return 0;
-    const message = error.code === 'commander.help' ? 'No command was given.' : sentence(error.message);
-    const usage = new FairleadError('usage', message, {
-      hint: 'Run `fairlead --help`.',
-    });
-    if (output.json) output.error(usage);
-    return exitCodeOf('usage');
+    if (!(error instanceof FairleadError) && !(error instanceof CommanderError)) throw error;
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const usage = error instanceof FairleadError ? error : usageError(error);
+    const { code, message, hint = helpHint(program, rest) } = usage;
+    const isTold = error instanceof CommanderError && error.code === 'commander.help' && !output.json;
+    if (!isTold) output.error(new FairleadError(code, message, { hint }));
+    return exitCodeOf(code);
   }
   if (failure === undefined) return Number(process.exitCode ?? 0);
   const interrupted = failure.code === 'cancelled' && surroundings.signal.aborted;
@@ -112,10 +112,47 @@ function requireOwnHome({ folder, environment }: Surroundings): void {
   );
 }
 
+/** The command that `fairlead help NAME` asks for, when there is none of that name. */
+function unknownInHelp(program: Command, args: readonly string[]): string | undefined {
+  const [first, name] = args;
+  return first !== 'help' || name === undefined || isCommand(program, name) ? undefined : name;
+}
+
+function isCommand({ commands }: Command, name: string): boolean {
+  return name === 'help' || commands.some((command) => command.name() === name);
+}
+
+/** Which help tells what the command line should have been. */
+function helpHint(program: Command, args: readonly string[]): string {
+  const name = args.find((each) => !each.startsWith('-'));
+  const known = name !== undefined && name !== 'help' && isCommand(program, name) ? `${name} ` : '';
+  return `Run \`fairlead ${known}--help\`.`;
+}
+
+function usageError({ code, message }: CommanderError): FairleadError {
+  return new FairleadError('usage', code === 'commander.help' ? 'No command was given.' : sentence(message));
+}
+
 function sentence(message: string): string {
-  const text = message.replace(/^error: /, '');
+  const text = withNearGuesses(message.replace(/^error: /, ''));
   const first = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
   return /[.?!)]$/.test(first) ? first : `${first}.`;
+}
+
+/** Commander guesses widely; a slip of the finger leaves the first letter, or all letters in another order. Pure. */
+export function withNearGuesses(message: string): string {
+  const guessed = /^(.*?'(.+?)')\s+\(Did you mean (?:one of )?(.+)\?\)$/s.exec(message);
+  if (guessed === null) return message;
+  const [, told = '', given = '', guesses = ''] = guessed;
+  const near = guesses.split(', ').filter((guess) => isNear(given, guess));
+  if (near.length === 0) return told;
+  return `${told}. Did you mean ${near.length === 1 ? '' : 'one of '}${near.join(', ')}?`;
+}
+
+function isNear(given: string, guess: string): boolean {
+  const [one, other] = [given, guess].map((text) => text.replace(/^-+/, ''));
+  const letters = (text = '') => [...text].sort().join('');
+  return one?.[0] === other?.[0] || letters(one) === letters(other);
 }
 
 function ifNotRunning(error: unknown): undefined {

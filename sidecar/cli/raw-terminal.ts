@@ -1,4 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
 
 /** Ends every mode that a program may have set: alternate screen, mouse, bracketed paste, keypad, styles, cursor. */
 const LEAVE_MODES =
@@ -16,17 +17,28 @@ export interface HeldTerminal {
 /** Signals that end this process while it holds the terminal: 128 + number is the exit code that shells expect. */
 const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Takes keys one by one and unchanged; whatever ends this process, the terminal is given back. */
-export function holdTerminal(input: ReadStream, output: WriteStream): HeldTerminal {
+/** Keeps the title of the window, and puts it back. Source: xterm's control sequences, XTWINOPS 22 and 23. */
+const KEEP_TITLE = '\u001b[22;2t';
+const TITLE_BACK = '\u001b[23;2t';
+
+/**
+ * Takes keys one by one and unchanged; whatever ends this process, the terminal is given back.
+ * @param told one line for the person: the title of the window until the program gives it another, and the first of the
+ * rows above the screen, where it is in nobody's way
+ */
+export function holdTerminal(input: ReadStream, output: WriteStream, told: string): HeldTerminal {
   input.setRawMode(true);
   input.resume();
+  output.write(`${KEEP_TITLE}\u001b]2;${told}\u0007`);
   const release = () => {
     process.off('exit', release);
     input.setRawMode(false);
     input.pause();
-    output.write(`${LEAVE_MODES}\r\n`);
+    output.write(`${LEAVE_MODES}${TITLE_BACK}\r\n`);
   };
   process.on('exit', release);
   for (const [name, code] of Object.entries(ENDING)) process.once(name, () => process.exit(code));
-  return { reset: () => output.write(RESET), release };
+  const above = () =>
+    `${styleText('dim', told, { stream: output })}\r\n${'\n'.repeat(output.rows - 1)}\u001b[H`;
+  return { reset: () => output.write(`${RESET}${above()}`), release };
 }

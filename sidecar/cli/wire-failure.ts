@@ -14,6 +14,7 @@ const ONLY_LOOK: readonly { method: string }[] = [
   protocol.ListSessions,
   protocol.ShowSession,
   protocol.ShowNeed,
+  protocol.UnsentPrompts,
   protocol.Wait,
   protocol.Turns,
   protocol.Diff,

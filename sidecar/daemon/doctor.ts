@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
-import { claudeVersion, isTooOld, OLDEST_CLAUDE } from '../agents/claude/version.ts';
+import { claudeVersion, INSTALL_CLAUDE, isTooOld, OLDEST_CLAUDE } from '../agents/claude/version.ts';
 import { Git } from '../git/git.ts';
 import { readIdentity } from '../git/identity.ts';
 import { openRepository, requireCommit } from '../git/repository.ts';
@@ -161,11 +161,11 @@ const SIGNED_IN_WITHIN_MS = 15_000;
 async function claudeFindings({ environment }: Surroundings): Promise<Finding[]> {
   const program = findProgram(CLAUDE_CODE.command, environment);
   if (program === undefined) {
-    return [problem('claude', 'not found on your PATH', 'Install Claude Code, then open a new terminal.')];
+    return [problem('claude', 'not found on your PATH', `${INSTALL_CLAUDE}, then open a new terminal.`)];
   }
   const version = await claudeVersion(program, environment, systemProcesses);
   if (version.kind === 'fails') {
-    return [problem('claude', `${program} does not run: ${version.text}`, 'Reinstall Claude Code.')];
+    return [problem('claude', `${program} does not run: ${version.text}`, INSTALL_CLAUDE)];
   }
   const told = `${version.text} at ${program}`;
   const found =

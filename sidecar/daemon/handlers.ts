@@ -27,9 +27,11 @@ export interface Parts {
     options: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
     report: Report,
-  ): Promise<{ stopped: boolean; running: number; ended: number }>;
+  ): Promise<{ stopped: boolean; running: number; ended: number; orphans: number }>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
+  /** @throws FairleadError `base.missing`: nothing lands on such a branch, and no repository has it */
+  requireBase(base: string, environment: Readonly<Record<string, string>>): Promise<void>;
   diff(request: DiffRequest, signal: AbortSignal): Promise<string>;
   changes(session: string, signal: AbortSignal): Promise<z.input<typeof protocol.Changes.result>>;
   contents(session: string, path: string, commit: string | undefined): Promise<Buffer | null>;
@@ -84,6 +86,7 @@ export function handlersOf(parts: Parts): Handlers {
   );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));
+  on(protocol.UnsentPrompts, ({ session }) => ({ prompts: fleet.unsentPrompts(session) }));
   on(protocol.Interrupt, ({ session }) => fleet.interrupt(session));
   on(protocol.Wait, ({ session, goal, timeoutSeconds }, _client, { signal }) =>
     fleet.wait(session, goal, timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000, signal),
@@ -115,7 +118,12 @@ export function handlersOf(parts: Parts): Handlers {
     fleet.requireWork(request.session);
     return queue.land(request);
   });
-  on(protocol.ListQueue, (filter) => queue.list(filter));
+  on(protocol.ListQueue, async (filter, client) => {
+    if (filter.base !== undefined) {
+      await parts.requireBase(filter.base, cleanEnvironment(client.environment));
+    }
+    return queue.list(filter);
+  });
   on(protocol.Unqueue, ({ session }) => queue.remove(session));
 
   on(protocol.CostSummary, ({ session, by, since }) =>

@@ -35,6 +35,7 @@ import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
 import { findRepository } from '../sessions/found-repository.ts';
+import { requireBaseSomewhere } from '../sessions/known-base.ts';
 import type { Report } from '../sessions/progress.ts';
 import { SessionContents } from '../sessions/session-contents.ts';
 import { changesOfSession, diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
@@ -229,12 +230,19 @@ export class Sidecar {
       },
       stop: (request, asker, report) => this.#stop(request, asker, report),
       follow: (client) => this.#follow(client),
-      diff: ({ session, against, stat }, signal) =>
-        against === undefined
-          ? diffOfSession(context, table.resolve(session), { stat, signal })
-          : diffOfSessions(context, table.resolve(session), table.resolve(against), { stat, signal }),
+      requireBase: async (base, environment) => {
+        if (!entries.hasBase(base)) await requireBaseSomewhere(context, base, environment);
+      },
+      diff: ({ session, against, stat }, signal) => {
+        const record = table.resolve(session);
+        if (against !== undefined)
+          return diffOfSessions(context, record, table.resolve(against), { stat, signal });
+        return diffOfSession(context, record, { stat, landings: entries.landings(record.id), signal });
+      },
       changes: async (session, signal) => {
-        const { from, to, files } = await changesOfSession(context, table.resolve(session), signal);
+        const record = table.resolve(session);
+        const landings = entries.landings(record.id);
+        const { from, to, files } = await changesOfSession(context, record, { landings, signal });
         return {
           from,
           to,
@@ -424,14 +432,17 @@ export class Sidecar {
     request: { terminals: boolean; onlyIfIdle: boolean },
     asker: Client,
     report: Report,
-  ): Promise<{ stopped: boolean; running: number; ended: number }> {
+  ): Promise<{ stopped: boolean; running: number; ended: number; orphans: number }> {
     const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
     const others = [...this.#server.clients].some((client) => client !== asker);
     if (request.onlyIfIdle && (others || this.#queue.isAtWork || this.#fleet.isAnyInTurn())) {
-      return { stopped: false, running: running(), ended: 0 };
+      return { stopped: false, running: running(), ended: 0, orphans: 0 };
     }
     let ended = 0;
     if (request.terminals) {
+      const { ptyhostSocket } = this.#options.paths;
+      // What there is to end is known from a ptyhost that has told.
+      if (this.#terminals.host !== undefined || existsSync(ptyhostSocket)) await this.#terminals.open();
       ended = this.#agentsRunning();
       if (ended > 0) {
         asker.notify(SidecarEnding, {
@@ -441,7 +452,7 @@ export class Sidecar {
       }
       await this.#fleet.stopAll();
       report('Ending the terminals', 60);
-      if (this.#terminals.host !== undefined || existsSync(this.#options.paths.ptyhostSocket)) {
+      if (this.#terminals.host !== undefined || existsSync(ptyhostSocket)) {
         await this.#terminals.open();
         const pid = this.#terminals.host?.pid;
         await this.#terminals.shutdown();
@@ -452,13 +463,15 @@ export class Sidecar {
     report('Ending the sidecar', 90);
     // After the answer has gone out.
     setTimeout(() => void this.end(asker), 20);
-    return { stopped: true, running: left, ended };
+    return { stopped: true, running: left, ended, orphans: this.#fleet.orphans.size };
   }
 
+  /** Agents of sessions, and those that nobody knows of any more unless they are being ended already. */
   #agentsRunning(): number {
     const owners = this.#fleet.terminalOwners();
     return this.#terminals.terminals.filter(
-      ({ id, exited }) => exited === undefined && owners.get(id)?.pane === 'agent',
+      ({ id, exited }) =>
+        exited === undefined && owners.get(id)?.pane !== 'shell' && !this.#fleet.orphans.has(id),
     ).length;
   }
 

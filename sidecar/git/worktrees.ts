@@ -300,11 +300,16 @@ async function refuseUnsaved(repository: Repository, folder: string, admin: stri
         : adrift.length > 0
           ? `${adrift.length === 1 ? 'a commit is' : `${adrift.length} commits are`} on no branch (${adrift[0]})`
           : `the submodule ${unpushed[0]} has commits that are nowhere else`;
+  const hint =
+    operation !== undefined
+      ? `Finish the ${operation}, or give it up.`
+      : unsaved.length > 0
+        ? undefined
+        : adrift.length > 0
+          ? `Keep them on a branch (git -C ${quoteWord(folder)} switch -c NAME), or throw them away yourself.`
+          : 'Push them, or throw them away yourself.';
   throw new FairleadError('archive.unsaved', `${folder} has unsaved work: ${what}.`, {
-    hint:
-      adrift.length > 0
-        ? `Keep them on a branch (git -C ${folder} switch -c NAME), or throw them away yourself.`
-        : 'Commit (and push) it, or throw it away yourself.',
+    ...(hint === undefined ? {} : { hint }),
     data: { paths: [...unsaved, ...unpushed], operation: operation ?? null, commits: adrift },
   });
 }

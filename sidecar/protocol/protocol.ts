@@ -170,6 +170,8 @@ export const StopSidecar = request(
     running: z.int(),
     /** Agents that were ended. */
     ended: z.int().default(0),
+    /** Agents that no session knew of, and that the sidecar had ended for that since it began. */
+    orphans: z.int().default(0),
   }),
 );
 
@@ -249,6 +251,8 @@ export const ShowNeed = request(
   S,
   z.object({ need: z.int().nullable(), reason: Reason.nullable() }),
 );
+/** Prompts that were kept for the agent and that it has not got, oldest first; of an archived session it never will. */
+export const UnsentPrompts = request('session/unsent', S, z.object({ prompts: z.array(z.string()) }));
 export const Interrupt = request('session/interrupt', S, Session);
 
 export const WaitGoal = z.enum(['turn', 'needs-you', 'finished', 'landed']);

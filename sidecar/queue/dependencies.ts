@@ -64,9 +64,18 @@ export function waitForOthers(context: QueueContext, entry: EntryRecord): Outcom
   const isUnderWay = last !== undefined && last.ended_at === null;
   if (isUnderWay) return waits('after', `It lands after ${session}.`, RETRY_MS.person);
   if (last === undefined) {
-    return waits('after', `It lands after ${session}, which is not queued yet.`, RETRY_MS.person);
+    return waits(
+      'after',
+      `It lands after ${session}, which is not queued yet: fairlead land ${session}`,
+      RETRY_MS.person,
+    );
   }
-  return waits('after', `It lands after ${session}, which left the queue without landing.`, RETRY_MS.person, {
-    demand: 'landing-stopped',
-  });
+  return waits(
+    'after',
+    `It lands after ${session}, which left the queue without landing: fairlead show ${session}`,
+    RETRY_MS.person,
+    {
+      demand: 'landing-stopped',
+    },
+  );
 }

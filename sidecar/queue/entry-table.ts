@@ -170,6 +170,22 @@ export class EntryTable {
       .map((row) => EntryRecord.parse(row));
   }
 
+  /** Whether any entry ever was for a base of this name. */
+  hasBase(base: string): boolean {
+    return this.#store.get('SELECT 1 FROM queue_entry WHERE base = :base LIMIT 1', { base }) !== undefined;
+  }
+
+  /** What of a session has landed, newest first: its head, and the commit that brought it onto the base. */
+  landings(session: string): { base: string; head: string; landed: string }[] {
+    return this.#store
+      .all(
+        `SELECT base, head, landed FROM queue_entry
+         WHERE session = :session AND head IS NOT NULL AND landed IS NOT NULL ORDER BY number DESC`,
+        { session },
+      )
+      .map(({ base, head, landed }) => ({ base: String(base), head: String(head), landed: String(landed) }));
+  }
+
   /** Heads of a session with which it was told, and of what base, that commits would come back. */
   toldOfDropped(session: string): { head: string; base: string }[] {
     return this.#store

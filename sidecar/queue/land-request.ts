@@ -115,7 +115,7 @@ export async function requireLandable(
       hint: `Set one (git branch --set-upstream-to=origin/${base} ${base}), or land with --to local.`,
     });
   }
-  if (!context.sessions.isInTurn(session.id)) await refuseUnready(repository, session, preview);
+  if (!context.sessions.isInTurn(session.id)) await refuseUnready(context, repository, session, preview);
   if (target === 'remote' && localOnly > 0 && !request.withLocalCommits) {
     throw new FairleadError(
       'land.base-diverged',
@@ -134,6 +134,7 @@ export async function requireLandable(
 
 /** What is known at once to be in the way of landing. What only waits is for the queue. */
 async function refuseUnready(
+  context: QueueContext,
   repository: Repository,
   session: SessionRecord,
   { base, ahead, uncommitted, policy }: LandPreview,
@@ -151,6 +152,15 @@ async function refuseUnready(
       session.life === 'archived' ? undefined : inspectWorktree(repository, session.worktree, session.branch);
     if (fault !== undefined && fault.kind !== 'folder-missing') {
       requireOwnWorktree(repository, session.worktree, session.branch);
+    }
+    const [landing] = context.entries.landings(session.id);
+    if (landing !== undefined) {
+      const commit = landing.landed.slice(0, 10);
+      throw new FairleadError(
+        'land.nothing-to-land',
+        `It has landed already, on ${landing.base} as ${commit}; nothing came after.`,
+        { hint: `See what landed: fairlead diff ${session.id}; put it away: fairlead archive ${session.id}` },
+      );
     }
     throw new FairleadError('land.nothing-to-land', `There is nothing to land on ${base}.`, {
       hint:

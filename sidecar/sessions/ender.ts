@@ -15,6 +15,7 @@ import { leavePlace } from './worktree-place.ts';
 export class Ender {
   readonly #parts: FleetParts;
   readonly #starter: Starter;
+  readonly #orphans = new Set<string>();
 
   constructor(parts: FleetParts, starter: Starter) {
     this.#parts = parts;
@@ -114,9 +115,16 @@ export class Ender {
         .filter(({ life, git_dir }) => life === 'starting' && git_dir === null)
         .map(({ repository }) => context.table.repository(repository).main),
     );
-    for (const { id, cwd } of terminals.terminals) {
-      if (!owned.has(id) && !asking.has(cwd)) void terminals.end(id).catch(failed(id));
+    for (const { id, cwd, exited } of terminals.terminals) {
+      if (owned.has(id) || asking.has(cwd)) continue;
+      if (exited === undefined) this.#orphans.add(id);
+      void terminals.end(id).catch(failed(id));
     }
+  }
+
+  /** Ids of the terminals that ran, belonged to nothing, and were ended for that since this sidecar began. */
+  get orphans(): ReadonlySet<string> {
+    return this.#orphans;
   }
 
   /** Ends every agent and shell. */
@@ -170,7 +178,11 @@ export class Ender {
         !existsSync(record.worktree) &&
         !isRepositoryThere(context.table.repository(record.repository).common_dir);
       const repository = isGone ? undefined : await this.#starter.repositoryOf(record);
-      if (repository !== undefined) await requireSaved(repository, record.worktree);
+      if (repository !== undefined) {
+        await requireSaved(repository, record.worktree).catch((error: unknown) => {
+          throw withCommands(error, id);
+        });
+      }
       await this.#openFor(id);
       if (context.table.get(id).terminal !== null) report('Ending the agent', 30);
       await this.#sleepNow(id, 'done');
@@ -181,7 +193,7 @@ export class Ender {
         if (repository !== undefined) await removeWorktree(repository, record.worktree);
       } catch (error) {
         observation.watch(id);
-        throw error;
+        throw withCommands(error, id);
       }
     }
     observation.unwatch(id);
@@ -241,6 +253,21 @@ function holdOf(
   }
   if (agent_fact === 'needs-you') return undefined;
   return { message: `The agent of ${id} is in a turn.`, wait: 'Wait for its end' };
+}
+
+/** What git says is not saved, with the commands that save it. */
+function withCommands(error: unknown, id: string): unknown {
+  if (!(error instanceof FairleadError) || error.code !== 'archive.unsaved') return error;
+  const { message, hint, data, cause } = error;
+  const folder = `fairlead attach ${id} --pane shell`;
+  const isOfFiles = hint === undefined;
+  return new FairleadError('archive.unsaved', message, {
+    hint: isOfFiles
+      ? `Land it: fairlead land ${id} --yes; or commit it, or throw it away, in its folder: ${folder}`
+      : `${hint.replace(/\.$/, '')}, in its folder: ${folder}`,
+    data,
+    cause,
+  });
 }
 
 /** Demands that stand whether the agent runs or not: what keeps the work from landing. */

@@ -1,5 +1,6 @@
 import type { Ledger } from '../cost/ledger.ts';
 import { toUsd } from '../cost/money.ts';
+import { quoteWord } from '../platform/shell.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { fleetOrder } from '../protocol/fleet-order.ts';
 import type { Cost, DisplayState, Session, Turn } from '../protocol/session.ts';
@@ -107,7 +108,7 @@ export class FleetView {
     const record = this.#context.table.resolve(name);
     if (record.life !== 'archived') return record;
     throw new FairleadError('session.archived', `${record.id} is archived.`, {
-      hint: `Its work is on the branch ${record.branch}; start a session from it: fairlead new --base ${record.branch}`,
+      hint: onwardFrom(record),
     });
   }
 
@@ -171,4 +172,12 @@ export class FleetView {
       look();
     });
   }
+}
+
+/** How the work of an archived session goes on: a branch given as `--base` would be where the next one lands, too. */
+function onwardFrom({ id, branch, base, landing }: SessionRecord): string {
+  const another = `fairlead new --base ${quoteWord(base)}`;
+  if (landing === 'landed') return `Its work has landed on ${base}; start another session there: ${another}`;
+  const prompt = quoteWord(`Merge ${branch} into this branch, then go on with it`);
+  return `Its work is on the branch ${branch}. Land it as it is: fairlead land ${id}; or go on with it in another session: ${another} ${prompt}`;
 }

@@ -97,6 +97,13 @@ export class Fleet {
     };
   }
 
+  /** Prompts that are kept for the agent and that it has not got, oldest first. */
+  unsentPrompts(name: string): string[] {
+    const { table } = this.#parts.context;
+    const open = table.openPrompts(table.resolve(name).id);
+    return open.filter(({ state }) => state === 'waiting').map(({ text }) => text);
+  }
+
   turns(name: string): Turn[] {
     return this.#parts.view.turns(name);
   }
@@ -162,6 +169,11 @@ export class Fleet {
     const { id } = this.#parts.view.living(name);
     await this.#ender.sleep(id, 'interrupted');
     return this.show(id);
+  }
+
+  /** See `Ender.orphans`. */
+  get orphans(): ReadonlySet<string> {
+    return this.#ender.orphans;
   }
 
   stopAll(): Promise<void> {

@@ -198,7 +198,7 @@ export function notAsked({ id, agent_fact, reason, need }: SessionRecord): Fairl
 }
 
 export function notAnswered(id: string, answer: string, reason: Reason): FairleadError {
-  const answers = [...(answersTo(reason) ?? []), ...(takesWhy(reason) ? ['"deny: why"'] : [])];
+  const answers = [...(answersTo(reason) ?? []), ...(takesWhy(reason) ? ['"deny: <why>"'] : [])];
   const options = answers.length === 0 ? '' : ` It takes: ${answers.join(', ')}.`;
   return new FairleadError(
     'answer.nothing-to-answer',

@@ -4,6 +4,7 @@ import { CLAUDE_CODE } from '../agents/claude/definition.ts';
 import { fitsAsArgument, launchArguments } from '../agents/claude/launch-arguments.ts';
 import { eventsFolder, launchSettings } from '../agents/claude/settings.ts';
 import { claudeConfigDir, findTranscript } from '../agents/claude/transcript-path.ts';
+import { INSTALL_CLAUDE } from '../agents/claude/version.ts';
 import { type Launch, writeLaunchFile } from '../environments/launch-file.ts';
 import { makePrivateFolder, writePrivateFile } from '../environments/private-folder.ts';
 import { requireOwnWorktree } from '../git/worktrees.ts';
@@ -119,7 +120,10 @@ export function agentProgram(
   const found = findProgram(name, environment);
   if (found !== undefined) return found;
   throw new FairleadError('agent.missing', `"${name}" is not on the PATH of this session.`, {
-    hint: 'Install Claude Code and make sure that `claude` runs in a terminal, or set [agent] command.',
+    hint:
+      configured === undefined
+        ? `${INSTALL_CLAUDE}. If it is installed, make sure that \`claude\` runs in a terminal.`
+        : 'Make sure that it runs in a terminal, or set [agent] command to a program that does.',
   });
 }
 

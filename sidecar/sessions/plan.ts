@@ -13,6 +13,7 @@ import { FairleadError } from '../protocol/errors.ts';
 import type { PermissionMode } from '../protocol/session.ts';
 import { notesOn, notesWithin } from './base-notes.ts';
 import { gitOf, type SessionContext } from './context.ts';
+import { isExit } from './delivery.ts';
 import { agentProgram } from './launching.ts';
 import { freeName, slugOf, titleFrom, titleOf } from './naming.ts';
 import type { Report } from './progress.ts';
@@ -112,7 +113,11 @@ export async function planSession(
     records,
     repository,
     leftBehind: request.bringChanges ? 0 : uncommitted,
-    notes: [...notesOn(base, clock.now()), ...(request.base === undefined ? notesWithin(within) : [])],
+    notes: [
+      ...notesOn(base, clock.now()),
+      ...(request.base === undefined ? notesWithin(within) : []),
+      ...notesOnPrompt(request.prompt),
+    ],
   };
 }
 
@@ -262,6 +267,12 @@ function refuseUnknownAgent(agent: string | undefined): void {
   throw new FairleadError('agent.unsupported', `There is no agent called "${agent}".`, {
     hint: `Leave it out, or name one of: ${CLAUDE_CODE.id}.`,
   });
+}
+
+/** A first prompt that ends the agent before a turn begins. */
+function notesOnPrompt(prompt: string | undefined): string[] {
+  if (prompt === undefined || !isExit(prompt)) return [];
+  return [`To Claude Code "${prompt.trim()}" is no prompt but the command that ends it: no turn begins.`];
 }
 
 /** The live session whose worktree is `folder`. */

@@ -11,24 +11,47 @@ import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import type { SessionRecord } from './record.ts';
 
+/** A landing of a session's work: its head then, and the commit that brought it onto the base. Full ids. */
+export interface Landing {
+  base: string;
+  head: string;
+  landed: string;
+}
+
+interface DiffRequest {
+  stat: boolean;
+  /** What of the session has landed, newest first. */
+  landings: readonly Landing[];
+  signal: AbortSignal;
+}
+
 /**
  * What a session changed since it left its base: with what is uncommitted while it has a worktree, else what its
- * branch holds. A patch as `git apply` takes it, or with `stat` one line a file.
+ * branch holds; where nothing is left of that because it has landed, what landed last. A patch as `git apply` takes it,
+ * or with `stat` one line a file.
  * @throws FairleadError `base.missing` when base or branch are gone or have nothing in common; `repo.missing`,
  * `worktree.broken` when they are not where they were
  */
 export async function diffOfSession(
   context: SessionContext,
   record: SessionRecord,
-  options: { stat: boolean; signal: AbortSignal },
+  request: DiffRequest,
 ): Promise<string> {
-  const { git, from, to } = await endsOf(context, record);
-  const { stat, signal } = options;
-  if (stat) return [statOf(await filesBetween(git, from, to, signal)), ...noteOn(context, record)].join('\n');
-  const patch =
-    to === null ? await patchOnDisk(git, from, { signal }) : await patchBetween(git, from, to, { signal });
+  const { stat, signal } = request;
+  const look = async (ends: Ends) =>
+    stat ? statOf(await filesBetween(ends, signal)) : (await patchOf(ends, signal)).toString('utf8');
+  const { found, landing } = await latestWork(context, record, request.landings, {
+    look,
+    isNothing: (text) => text === (stat ? statOf([]) : ''),
+  });
+  const notes = landing === undefined ? noteOn(context, record) : [noteOnLanding(landing)];
+  if (stat) return [found, ...notes].join('\n');
   // What stands before the first file is nothing to `git apply`.
-  return [...noteOn(context, record), patch.toString('utf8')].join('\n');
+  return [...notes, ...(found === '' ? [] : [found])].join('\n');
+}
+
+function noteOnLanding({ base, landed }: Landing): string {
+  return `# It landed on ${base} as ${landed.slice(0, 10)}, and nothing came after; this is what landed.`;
 }
 
 /** That the worktree stands on another branch than the session's, as a sentence. */
@@ -66,21 +89,83 @@ export interface SessionChanges {
 export async function changesOfSession(
   context: SessionContext,
   record: SessionRecord,
-  signal: AbortSignal,
+  request: Omit<DiffRequest, 'stat'>,
 ): Promise<SessionChanges> {
-  const { git, from, to } = await endsOf(context, record);
-  return { from, to, files: await filesBetween(git, from, to, signal) };
+  const { ends, found } = await latestWork(context, record, request.landings, {
+    look: (each) => filesBetween(each, request.signal),
+    isNothing: (files) => files.length === 0,
+  });
+  return { from: ends.from, to: ends.to, files: found };
 }
 
-function filesBetween(git: Git, from: string, to: string | null, signal: AbortSignal): Promise<FileChange[]> {
+interface Ends {
+  git: Git;
+  from: string;
+  /** Null for what is on disk. */
+  to: string | null;
+}
+
+/** The work that has not landed or, when there is none, that of the last landing. */
+async function latestWork<T>(
+  context: SessionContext,
+  record: SessionRecord,
+  [landing, ...before]: readonly Landing[],
+  { look, isNothing }: { look(ends: Ends): Promise<T>; isNothing(found: T): boolean },
+): Promise<{ ends: Ends; found: T; landing?: Landing }> {
+  const current = await openWork(context, record, look).catch((error: unknown) => {
+    // A branch that was deleted after it had landed.
+    const isGone = error instanceof FairleadError && error.code === 'base.missing';
+    if (landing === undefined || !isGone) throw error;
+    return error;
+  });
+  if (!(current instanceof FairleadError) && (landing === undefined || !isNothing(current.found))) {
+    return current;
+  }
+  if (landing !== undefined) {
+    const git = gitOfSession(context, record);
+    const from = await startOfLanding(git, record, landing, before);
+    if (from !== undefined) {
+      const ends = { git, from, to: landing.head };
+      return { ends, found: await look(ends), landing };
+    }
+  }
+  if (current instanceof FairleadError) throw current;
+  return current;
+}
+
+async function openWork<T>(
+  context: SessionContext,
+  record: SessionRecord,
+  look: (ends: Ends) => Promise<T>,
+): Promise<{ ends: Ends; found: T }> {
+  const ends = await endsOf(context, record);
+  return { ends, found: await look(ends) };
+}
+
+/** Where work that has landed had left its base; undefined when git has tidied it away. */
+async function startOfLanding(
+  git: Git,
+  record: SessionRecord,
+  { head, landed }: Landing,
+  before: readonly Landing[],
+): Promise<string | undefined> {
+  // The base as it was before, unless that took the commits as they were.
+  const base = landed === head ? (before[0]?.landed ?? record.base_commit) : `${landed}^1`;
+  const there = await Promise.all([base, head].map((commit) => resolveCommit(git, commit)));
+  const [from, to] = there;
+  return from === undefined || to === undefined ? undefined : mergeBase(git, from, to);
+}
+
+function filesBetween({ git, from, to }: Ends, signal: AbortSignal): Promise<FileChange[]> {
   return to === null ? changedFilesOnDisk(git, from, { signal }) : changedFiles(git, from, to, { signal });
 }
 
+function patchOf({ git, from, to }: Ends, signal: AbortSignal): Promise<Buffer> {
+  return to === null ? patchOnDisk(git, from, { signal }) : patchBetween(git, from, to, { signal });
+}
+
 /** Where the work of a session begins and ends; null for what is on disk. */
-async function endsOf(
-  context: SessionContext,
-  record: SessionRecord,
-): Promise<{ git: Git; from: string; to: string | null }> {
+async function endsOf(context: SessionContext, record: SessionRecord): Promise<Ends> {
   const onDisk = isOnDisk(record);
   const git = gitOfSession(context, record);
   const branch = `refs/heads/${record.branch}`;

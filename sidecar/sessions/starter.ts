@@ -111,6 +111,7 @@ export class Starter {
         await Promise.all(
           plan.records.map((record, at) => made[at]?.status === 'fulfilled' && this.#takeBack(record)),
         );
+        refuseLeft(plan.records.filter(({ id }) => context.table.find(id) !== undefined));
       }
       throw revoked.reason;
     }
@@ -358,6 +359,15 @@ export class Starter {
     leavePlace(context, record.worktree);
     view.announce(id);
   }
+}
+
+/** @throws FairleadError `cancelled` that says what the person has to look at, when something of it stays */
+function refuseLeft(records: readonly SessionRecord[]): void {
+  if (records.length === 0) return;
+  const ids = records.map(({ id }) => id).join(', ');
+  throw new FairleadError('cancelled', `What was worked in stays: ${ids}.`, {
+    hint: `See what is in it (fairlead show ${records[0]?.id}), then put it away: fairlead archive ${records[0]?.id}`,
+  });
 }
 
 /** The person wants it no longer: a sidecar that ends is another matter. */

@@ -74,6 +74,11 @@ export class SessionTable {
     return main === undefined ? record : { ...record, main };
   }
 
+  /** Every repository that was recorded. */
+  repositories(): RepositoryRecord[] {
+    return this.#store.all('SELECT id FROM repository').map(({ id }) => this.repository(String(id)));
+  }
+
   setLandTo(repository: string, to: 'local' | 'remote'): void {
     this.#store.run('UPDATE repository SET land_to = :to WHERE id = :repository', { repository, to });
   }

@@ -8,6 +8,10 @@ import { FairleadError } from '../../protocol/errors.ts';
  */
 export const OLDEST_CLAUDE = '2.1.197';
 
+/** How it is installed, in one line. Source: https://code.claude.com/docs/en/setup, 2026-11-30. */
+export const INSTALL_CLAUDE =
+  'Install Claude Code: curl -fsSL https://claude.ai/install.sh | bash (https://code.claude.com/docs/en/setup has other ways)';
+
 const ANSWER_WITHIN_MS = 15_000;
 
 /** What `claude --version` says, as `2.1.332`. */
@@ -51,7 +55,7 @@ export async function requireClaude(
   const found = await claudeVersion(program, environment, processes);
   if (found.kind === 'fails') {
     throw new FairleadError('agent.missing', `${program} does not run: ${found.text}`, {
-      hint: 'Reinstall Claude Code, and make sure that `claude --version` works in a terminal.',
+      hint: `Make sure that \`claude --version\` works in a terminal. ${INSTALL_CLAUDE}`,
     });
   }
   if (found.kind !== 'known' || !isTooOld(found.version)) return;

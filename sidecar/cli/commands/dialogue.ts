@@ -7,8 +7,8 @@ import type { Act } from '../act.ts';
 import { count, examples, filled, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { oneLine } from '../fleet-table.ts';
-import { nextSteps } from '../next-steps.ts';
-import { type Output, printable, table } from '../output.ts';
+import { afterWaiting, nextSteps } from '../next-steps.ts';
+import { type Output, printable, quotedText, table } from '../output.ts';
 import { requestOnce } from '../request-once.ts';
 import { simple, tellState } from '../session-request.ts';
 import { stateSentence } from '../state-label.ts';
@@ -29,7 +29,7 @@ export function addDialogueCommands(program: Command, act: Act): void {
     .option('--need <n>', 'answer only this: the number of what is asked, from show --json', count('--need'))
     .description('answer what an agent asks: allow, deny, or a text')
     .addArgument(sessionArgument())
-    .argument('<answer>', 'allow, deny, "deny: why", the label of an option, or a text', filled('<answer>'))
+    .argument('<answer>', 'allow, deny, "deny: <why>", the label of an option, or a text', filled('<answer>'))
     .addHelpText(
       'after',
       examples('answer k3f9 allow', 'answer k3f9 "deny: use the other file"', 'answer k3f9 Blue'),
@@ -56,7 +56,7 @@ export function addDialogueCommands(program: Command, act: Act): void {
 
   program
     .command('log')
-    .description('the conversation of a session, turn by turn')
+    .description('what was asked of a session and what it answered in the end, turn by turn')
     .addArgument(sessionArgument())
     .option('--turns', 'one line for each turn', false)
     .addHelpText('after', examples('log k3f9', 'log k3f9 --turns'))
@@ -77,6 +77,9 @@ async function send(context: CommandContext, name: string, text: string): Promis
 /** Whether the agent has the prompt, or what has to be before it gets it. */
 function sentSentence({ confirmed, session }: { confirmed: boolean; session: Session }): string {
   const { id, facts, reason } = session;
+  if (confirmed && facts.life === 'sleeping') {
+    return `The agent of ${id} took it as a command of its own, and has ended.`;
+  }
   if (confirmed) return `${id} got the prompt.`;
   if (facts.life === 'sleeping') {
     return `The agent of ${id} has ended. It gets the prompt when it is started again: fairlead resume ${id}`;
@@ -123,7 +126,7 @@ async function wait(context: CommandContext, name: string, options: WaitOptions)
   );
   if (!reached) {
     throw new FairleadError('wait.timed-out', `${options.timeout} s have passed: ${stateSentence(session)}`, {
-      hint: `Run \`fairlead show ${session.id}\` to see what it waits for.`,
+      hint: afterWaiting(session, options.for),
       data: session,
     });
   }
@@ -163,15 +166,8 @@ function conversation(turns: readonly Turn[], output: Output): string {
         'bold',
         `── Turn ${turn.n} · ${outcomeWords(turn.outcome)} · ${dollars(turn.costUsd)}`,
       );
-      const said = [turn.prompt, ...turn.messages.map(({ text }) => text)].map(quoted).join('\n>\n');
+      const said = [turn.prompt, ...turn.messages.map(({ text }) => text)].map(quotedText).join('\n>\n');
       return [head, said, '', turn.answer === null ? '' : printable(turn.answer)].join('\n').trimEnd();
     })
     .join('\n\n');
-}
-
-function quoted(text: string): string {
-  return printable(text)
-    .split('\n')
-    .map((line) => `> ${line}`)
-    .join('\n');
 }

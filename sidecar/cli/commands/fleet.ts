@@ -10,7 +10,7 @@ import { examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { entrySentence } from '../entry-sentence.ts';
 import { fleetTable } from '../fleet-table.ts';
-import { landingSteps, nextSteps } from '../next-steps.ts';
+import { landingSteps, nextSteps, onwardSteps } from '../next-steps.ts';
 import { type Output, printable } from '../output.ts';
 import type { SidecarConnection } from '../sidecar-connection.ts';
 import { stateLabel } from '../state-label.ts';
@@ -109,11 +109,12 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
     for (const options of optionRows(reason)) needs.push(['options', printable(options)]);
   }
   if (entry !== undefined) needs.push(['queue', entrySentence(entry)]);
-  const steps =
-    reason === null && entry?.state === 'waiting' ? landingSteps(entry) : nextSteps(session, entry);
-  if (reason === null && entry !== undefined && hasFailed(session, entry)) {
-    steps.push(`When that is put right, land again: fairlead land ${session.id}`);
-  }
+  const landsAgain = entry !== undefined && hasFailed(session, entry);
+  const onward =
+    entry?.state === 'waiting'
+      ? landingSteps(entry, session.facts)
+      : [...nextSteps(session, entry), ...onwardSteps(session, { landsAgain })];
+  const steps = reason === null ? onward : nextSteps(session, entry);
   for (const step of steps) needs.push(['next', step]);
   rows.splice(3, 0, ...needs);
   return rows.map(([name, value]) => `${output.paint('dim', name.padEnd(11))}${value}`).join('\n');
@@ -134,6 +135,6 @@ function optionRows({ questions = [], ...reason }: Reason): string[] {
   if (questions.length > 1) {
     return questions.map(({ question, options }) => `${question} ${options.join(' · ')}`);
   }
-  const options = [...(reason.options ?? []), ...(takesWhy(reason) ? ['deny: why'] : [])];
+  const options = [...(reason.options ?? []), ...(takesWhy(reason) ? ['deny: <why>'] : [])];
   return options.length === 0 ? [] : [options.join(' · ')];
 }

@@ -11,7 +11,7 @@ import { examples, filled, line, seconds, sessionArgument } from '../arguments.t
 import type { CommandContext } from '../context.ts';
 import { entrySentence } from '../entry-sentence.ts';
 import { untilSettled } from '../landing-wait.ts';
-import { landingSteps, nextSteps } from '../next-steps.ts';
+import { landingSteps, nextSteps, stepsBefore } from '../next-steps.ts';
 import { type Output, printable, table } from '../output.ts';
 import { choose, confirm, isInteractive } from '../question.ts';
 import { shortNames } from '../short-names.ts';
@@ -114,13 +114,17 @@ async function land(context: CommandContext, name: string, options: LandOptions)
     context.signal,
   );
   if (to !== undefined) tellKept(context, preview, to);
+  if (entry.after.length > 0 && !output.json) {
+    const entries = await sidecar.request(protocol.ListQueue, { ended: true });
+    for (const step of stepsBefore(entry, entries)) output.hint(step);
+  }
   if (!options.wait) return output.result(entry, sentence);
   const settled = await untilSettled(context, sidecar, entry, options.timeout);
   output.result(settled.entry, sentence);
   const { reason } = settled.session;
   const asks = settled.entry.reason === 'in-a-turn' && reason !== null;
   for (const step of asks ? nextSteps(settled.session) : []) output.hint(step);
-  for (const step of landingSteps(settled.entry)) output.hint(step);
+  for (const step of landingSteps(settled.entry, settled.session.facts)) output.hint(step);
   if (settled.entry.state !== 'landed') process.exitCode = 1;
 }
 
@@ -216,6 +220,12 @@ async function diff(
     context.signal,
   );
   context.output.result({ text }, () => context.output.untrusted(text));
+  if (text !== '') return;
+  context.output.note(
+    other === undefined
+      ? `${name} has changed nothing since it left its base.`
+      : `The work of ${name} and of ${other} is the same.`,
+  );
 }
 
 function sentence(entry: QueueEntry): string {

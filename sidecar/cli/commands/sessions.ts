@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander';
+import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { PermissionMode, type Session } from '../../protocol/session.ts';
 import type { Act } from '../act.ts';
 import { count, examples, filled, key, line, sessionArgument } from '../arguments.ts';
 import { type CommandContext, requireFolder } from '../context.ts';
 import { nextSteps } from '../next-steps.ts';
-import { printable } from '../output.ts';
+import { printable, quotedText } from '../output.ts';
 import { withProgress } from '../progress.ts';
 import { requestOnce } from '../request-once.ts';
-import { simple } from '../session-request.ts';
+import { simple, tellState } from '../session-request.ts';
 import { readPrompt } from '../stdin.ts';
 
 interface NewOptions {
@@ -87,7 +88,7 @@ export function addSessionCommands(program: Command, act: Act): void {
     .description('remove the worktree of a session; its branch and conversation stay')
     .addArgument(sessionArgument())
     .addHelpText('after', examples('archive k3f9'))
-    .action(act(simple(protocol.Archive)));
+    .action(act(archive));
 }
 
 async function newSession(
@@ -107,7 +108,12 @@ async function newSession(
       bringChanges,
       requestId,
     })),
-  );
+  ).catch((error: unknown) => {
+    const isCancelled = error instanceof FairleadError && error.code === 'cancelled';
+    // One that says more has left something.
+    if (isCancelled && error.hint === undefined) context.output.note('Nothing was made.');
+    throw error;
+  });
   context.output.result(made, ({ attempts }) => attempts.map(madeLines).join('\n\n'));
   for (const note of made.notes) context.output.note(`note: ${printable(note)}`);
   if (made.leftBehind > 0) {
@@ -134,6 +140,16 @@ async function rename(context: CommandContext, name: string, title: string): Pro
   const sidecar = await context.sidecar();
   const session = await sidecar.request(protocol.Rename, { session: name, title });
   context.output.result(session, () => `${session.id} is now "${printable(session.title)}".`);
+}
+
+async function archive(context: CommandContext, name: string): Promise<void> {
+  const sidecar = await context.sidecar();
+  const session = await sidecar.request(protocol.Archive, { session: name }, context.signal);
+  tellState(context, session);
+  if (context.output.json) return;
+  const { prompts } = await sidecar.request(protocol.UnsentPrompts, { session: session.id });
+  for (const prompt of prompts)
+    context.output.note(`note: Its agent never got this prompt:\n${quotedText(prompt)}`);
 }
 
 async function stop(context: CommandContext, name: string): Promise<void> {

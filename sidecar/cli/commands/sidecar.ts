@@ -71,13 +71,14 @@ async function up(context: CommandContext): Promise<void> {
 async function down(context: CommandContext, options: { all: boolean }): Promise<void> {
   const paths = pathsFor(context.environment);
   let sidecar = await context.runningSidecar();
+  const ran = sidecar !== undefined;
   // Agents live on in the ptyhost; to end them takes a sidecar, which knows whose they are.
   if (sidecar === undefined && options.all && (await isServed(paths.ptyhostSocket))) {
     sidecar = await context.sidecar();
   }
   if (sidecar === undefined) {
     const left = await isServed(paths.ptyhostSocket);
-    context.output.result({ stopped: false, running: 0, ended: 0 }, () =>
+    context.output.result({ stopped: false, running: 0, ended: 0, orphans: 0 }, () =>
       left
         ? 'The sidecar does not run. Terminals go on; `fairlead down --all` ends them.'
         : 'The sidecar does not run.',
@@ -94,8 +95,10 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
     context.output.note('The sidecar takes nobody in, and ends as soon as that is done.');
     throw error;
   }
-  context.output.result(answer, ({ running, ended }) => {
+  context.output.result(answer, ({ running, ended: known, orphans }) => {
     if (options.all) {
+      // One that was started for this has ended them on the way.
+      const ended = known + (ran ? 0 : orphans);
       const agents = ended === 0 ? 'no agent' : ended === 1 ? 'one agent' : `${ended} agents`;
       return `The sidecar has ended, and ${agents} with it.`;
     }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { type Command, Option } from 'commander';
 import { BUILD } from '../../platform/build.ts';
+import { quoteWord } from '../../platform/shell.ts';
 import { Attachment } from '../../protocol/attachment.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
@@ -38,6 +39,10 @@ async function attach(
       hint: 'Run it in a terminal, or use `fairlead log` to read the conversation.',
     });
   }
+  const { pane } = options;
+  const goesOn = pane === 'agent' ? 'the agent goes on' : 'the shell goes on';
+  const told = `fairlead ${pane === 'agent' ? '' : 'shell of '}${printable(name)}: Ctrl-\\ leaves, and ${goesOn}`;
+  context.output.dim(told);
   const sidecar = await context.sidecar();
   const { socket, ticket } = await sidecar.request(protocol.Attach, { session: name, pane: options.pane });
   // From here on the bytes take their own way: the sidecar may come and go.
@@ -48,7 +53,7 @@ async function attach(
     size: size(),
     manualAck: true,
   });
-  const screen = holdTerminal(process.stdin, process.stdout);
+  const screen = holdTerminal(process.stdin, process.stdout, told);
   attachment.on('fault', (error) => context.output.note(`\r\n[${printable(error.message)}]\r`));
   const write = (bytes: Buffer, position: number) =>
     process.stdout.write(bytes, () => attachment.processed(position + bytes.length));
@@ -67,7 +72,8 @@ async function attach(
     attachment.emit('lost', new FairleadError('cancelled', 'Left.'));
     return undefined;
   });
-  const how = await new Promise<string>((resolve, reject) => {
+  const again = `fairlead attach ${quoteWord(name)}${pane === 'agent' ? '' : ' --pane shell'}`;
+  const end = await new Promise<{ how: string; next: string }>((resolve, reject) => {
     // Ctrl-C goes to the agent as a key; a signal from elsewhere ends the showing.
     const onAbort = () => {
       attachment.detach();
@@ -75,12 +81,23 @@ async function attach(
     };
     if (context.signal.aborted) onAbort();
     context.signal.addEventListener('abort', onAbort, { once: true });
-    attachment.once('exit', ({ exitCode, signal }) => resolve(`ended (${signal ?? `exit ${exitCode}`})`));
+    attachment.once('exit', ({ exitCode, signal }) =>
+      resolve({
+        how: `ended (${signal ?? `exit ${exitCode}`})`,
+        next:
+          pane === 'agent'
+            ? `Start it again, with its conversation: fairlead resume ${quoteWord(name)}`
+            : `Open another: ${again}`,
+      }),
+    );
     attachment.once('lost', (reason) =>
-      reason.code === 'cancelled' ? resolve('left; the agent goes on') : reject(reason),
+      reason.code === 'cancelled'
+        ? resolve({ how: `left; ${goesOn}`, next: `Come back: ${again}` })
+        : reject(reason),
     );
   }).finally(() => screen.release());
-  context.output.note(`[${how}]`);
+  context.output.note(`[${end.how}]`);
+  context.output.hint(end.next);
 }
 
 async function askpass(context: CommandContext, question: string): Promise<void> {
