@@ -67,6 +67,7 @@ try {
   await model?.stop();
   if ((!failed || stopped.signal.aborted) && !values.keep) removeFolder(folder);
 }
+if (values.keep && !failed) console.log(`\nRepository, home and logs stay in ${folder}`);
 if (stopped.signal.aborted) process.exit(played ? 0 : 130);
 if (failed) {
   console.error(

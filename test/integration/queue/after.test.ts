@@ -11,7 +11,7 @@ describe('a session that lands after another', () => {
     await queue.land(second, { after: [first.id] });
     expect(await queue.until(second, 'waiting')).toMatchObject({
       reason: 'after',
-      message: `It lands after ${first.id}, which is not queued yet.`,
+      message: `It lands after ${first.id}, which is not queued yet: fairlead land ${first.id}`,
       after: [first.id],
       tries: 0,
     });
@@ -46,7 +46,7 @@ describe('a session that lands after another', () => {
     await queue.until(second, 'after');
     expect(queue.record(second).demand).toMatchObject({
       kind: 'landing-stopped',
-      message: `It lands after ${first.id}, which left the queue without landing.`,
+      message: `It lands after ${first.id}, which left the queue without landing: fairlead show ${first.id}`,
     });
     first.work.git('reset', '-q', '--hard', 'main');
     first.work.commit({ a: 'solved\n' }, 'Solved');

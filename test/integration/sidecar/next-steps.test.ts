@@ -81,10 +81,11 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
   const { id } = await world.start('Make it', '--mode', 'manual');
   expect((await world.asks(id)).reason?.options).toEqual(['allow', 'deny']);
   const asked = await world.fairlead.run(['show', id]);
-  expect(asked.stdout).toMatch(/options +allow · deny · deny: why/);
-  expect(asked.stdout).toContain(`fairlead answer ${id} "deny: why"`);
+  expect(asked.stdout).toMatch(/options +allow · deny · deny: <why>/);
+  const next = [...asked.stdout.matchAll(/^next +.*: (fairlead .*)$/gm)].map(([, command]) => command);
+  expect(next).toEqual(['allow', 'deny', '"deny: <why>"'].map((word) => `fairlead answer ${id} ${word}`));
   expect((await world.error('answer', id, 'perhaps')).message).toContain(
-    'It takes: allow, deny, "deny: why".',
+    'It takes: allow, deny, "deny: <why>".',
   );
   const waited = await world.fairlead.run(['wait', id]);
   expect(waited.stdout).toMatch(new RegExp(`^${id} needs you: Bash: mkdir made\\n$`));
@@ -92,7 +93,7 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
   const landed = await world.fairlead.run(['land', id, '--to', 'local'], { cwd: world.repository.folder });
   expect(landed.code).toBe(1);
   expect(landed.stdout).toContain('waits: Its agent needs you: Bash: mkdir made');
-  expect(landed.stderr).toContain(`fairlead answer ${id} "deny: why"`);
+  expect(landed.stderr).toContain(`fairlead answer ${id} "deny: <why>"`);
   expect(landed.stderr).toContain(`fairlead unqueue ${id}`);
   await world.json('unqueue', id);
   await world.json('answer', id, 'allow');

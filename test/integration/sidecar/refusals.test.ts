@@ -165,9 +165,12 @@ describe('new is refused, and leaves nothing half-made,', { timeout: TIMEOUT }, 
       .join(delimiter);
     expect(await person.refusal(['new', 'x'], { env: { PATH } })).toMatchObject({
       code: 'agent.missing',
-      hint: expect.stringContaining('Install Claude Code'),
+      hint: expect.stringMatching(/^Install Claude Code: curl \S+ .*https:\/\/code\.claude\.com\/docs/),
       exit: 1,
     });
+    writeFileSync(join(person.fairlead.home, 'config.toml'), '[agent]\ncommand = "mine"\n');
+    expect((await person.refusal(['new', 'x'], { env: { PATH } })).hint).not.toContain('Install');
+    rmSync(join(person.fairlead.home, 'config.toml'));
   });
 
   it('when claude is too old, or does not run', async () => {
@@ -269,6 +272,7 @@ describe('new is refused, and leaves nothing half-made,', { timeout: TIMEOUT }, 
     await using person = Refusing.with();
     expect(await person.refusal(['new', 'x', '--agent', 'hal'])).toMatchObject({
       code: 'agent.unsupported',
+      exit: 3,
       hint: expect.stringContaining('claude'),
     });
   });

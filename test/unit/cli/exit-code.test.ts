@@ -7,6 +7,7 @@ describe('the exit code of an error', () => {
     const codes = Map.groupBy(ERROR_CODES, exitCodeOf);
     expect(codes.get(2)).toEqual(['params.invalid', 'session.ambiguous', 'usage']);
     expect(codes.get(3)).toEqual([
+      'agent.unsupported',
       'base.missing',
       'daemon.not-running',
       'queue.not-queued',

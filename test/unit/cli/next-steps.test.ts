@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { entrySentence } from '../../../sidecar/cli/entry-sentence.ts';
-import { landingSteps, nextSteps } from '../../../sidecar/cli/next-steps.ts';
+import {
+  afterWaiting,
+  landingSteps,
+  nextSteps,
+  onwardSteps,
+  stepsBefore,
+} from '../../../sidecar/cli/next-steps.ts';
 import type { QueueEntry } from '../../../sidecar/protocol/entry.ts';
 import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
-import type { Session } from '../../../sidecar/protocol/session.ts';
+import { DisplayState, type Session } from '../../../sidecar/protocol/session.ts';
 
 const SESSION: Session = {
   id: 'k3f9',
@@ -79,12 +85,13 @@ describe('what the person can do next', () => {
   });
 
   it('is to allow or deny, with a reason where the agent takes one', () => {
+    const allowOrDeny = ['Allow it: fairlead answer k3f9 allow', 'Or deny it: fairlead answer k3f9 deny'];
     expect(steps({ kind: 'permission', message: 'Bash: ls', tool: 'Bash' })).toEqual([
-      'It takes allow, deny, or deny with a reason: fairlead answer k3f9 "deny: why"',
+      ...allowOrDeny,
+      'Or say why not: fairlead answer k3f9 "deny: <why>"',
     ]);
-    expect(steps({ kind: 'permission', message: 'Accept the mode?' })).toEqual([
-      'It takes allow or deny: fairlead answer k3f9 allow',
-    ]);
+    expect(steps({ kind: 'permission', message: 'Accept the mode?' })).toEqual(allowOrDeny);
+    expect(steps({ kind: 'plan', message: 'Ready to code?' })).toEqual(allowOrDeny);
   });
 
   it('is to choose, in a word that is safe to paste whatever the agent wrote', () => {
@@ -112,9 +119,72 @@ describe('what the person can do next', () => {
     expect(landingSteps({ ...ENTRY, remote: null, base: 'a$(id)' })[0]).toContain("'Merge a$(id) into");
   });
 
+  it('about a conflict of an archived session is to have another take its branch over', () => {
+    const archived = { life: 'archived' } as const;
+    expect(landingSteps(ENTRY, archived)).toEqual([
+      expect.stringMatching(
+        /: fairlead new --base main "Merge fairlead\/work into this branch and resolve the conflicts"$/,
+      ),
+    ]);
+    const red = { ...ENTRY, reason: 'red-check', check: 'npm test' } as const;
+    expect(landingSteps(red, archived)[0]).toContain('and make this succeed: npm test"');
+    expect(landingSteps({ ...ENTRY, branch: 'a$(id)' }, archived)[0]).toContain("'Merge a$(id) into");
+  });
+
+  it('of an entry behind others is to land those', () => {
+    const entry = { ...ENTRY, state: 'waiting', reason: 'after', after: ['m2p4', 'q7x1'] } as const;
+    const behind = { ...entry, after: [...entry.after] };
+    expect(landingSteps(behind)).toEqual([
+      expect.stringMatching(/: fairlead land m2p4$/),
+      expect.stringMatching(/: fairlead land q7x1$/),
+      expect.stringMatching(/: fairlead unqueue k3f9$/),
+    ]);
+    const of = (session: string, state: QueueEntry['state']) => ({ ...ENTRY, session, state });
+    expect(stepsBefore(behind, [])).toHaveLength(2);
+    expect(stepsBefore(behind, [of('m2p4', 'queued'), of('q7x1', 'failed')])).toEqual([
+      expect.stringMatching(/^q7x1 .*: fairlead land q7x1$/),
+    ]);
+    expect(stepsBefore(behind, [of('m2p4', 'landed'), of('q7x1', 'nothing-to-land')])).toEqual([]);
+  });
+
   it('about a red base is to mend that', () => {
     const red = { ...ENTRY, state: 'waiting', reason: 'base-red', message: 'main itself is red.' } as const;
     expect(landingSteps(red).join('\n')).toMatch(/Mend main.*fairlead land k3f9.*fairlead unqueue k3f9/s);
+  });
+});
+
+describe('what the person can do with a session that asks nothing', () => {
+  const commands = (state: DisplayState, more: Partial<Session> = {}) =>
+    onwardSteps({ ...SESSION, state, ...more }).map((step) => /: (fairlead .*)$/.exec(step)?.[1]);
+
+  it('is a command for every state in which there is something to do', () => {
+    expect(commands('finished')).toEqual([
+      'fairlead diff k3f9',
+      'fairlead land k3f9',
+      'fairlead send k3f9 "<prompt>"',
+    ]);
+    expect(commands('landed')).toEqual(['fairlead diff k3f9', 'fairlead archive k3f9']);
+    expect(commands('sleeping')).toEqual(['fairlead resume k3f9', 'fairlead send k3f9 "<prompt>"']);
+    expect(commands('sleeping', { turns: 0 })).toEqual([
+      'fairlead send k3f9 "<prompt>"',
+      'fairlead resume k3f9',
+    ]);
+    expect(commands('idle')).toEqual(['fairlead send k3f9 "<prompt>"']);
+    expect(commands('working')).toEqual(['fairlead attach k3f9']);
+    expect(commands('queued')).toEqual(['fairlead queue']);
+    expect(commands('archived')).toEqual(['fairlead land k3f9']);
+    const landed = { ...SESSION.facts, landing: 'landed' } as const;
+    expect(commands('archived', { facts: landed })).toEqual([]);
+    for (const state of DisplayState.options) expect(commands(state)).not.toContain(undefined);
+  });
+
+  it('after waiting in vain says what is so', () => {
+    const told = (state: DisplayState) => afterWaiting({ ...SESSION, state }, 'needs-you');
+    expect(told('needs-you')).toContain('what it waits for: fairlead show k3f9');
+    expect(told('working')).toContain('It goes on. Wait again: fairlead wait k3f9 --for needs-you');
+    for (const state of ['finished', 'idle', 'sleeping', 'landed', 'archived'] as const) {
+      expect(told(state)).toContain('waits for nothing');
+    }
   });
 });
 
