@@ -1,5 +1,4 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import { styleText } from 'node:util';
 
 /** Ends every mode that a program may have set: alternate screen, mouse, bracketed paste, keypad, styles, cursor. */
 const LEAVE_MODES =
@@ -23,13 +22,12 @@ const TITLE_BACK = '\u001b[23;2t';
 
 /**
  * Takes keys one by one and unchanged; whatever ends this process, the terminal is given back.
- * @param told one line for the person: the title of the window until the program gives it another, and the first of the
- * rows above the screen, where it is in nobody's way
+ * @param title of the window, until the program gives it another; what it was comes back
  */
-export function holdTerminal(input: ReadStream, output: WriteStream, told: string): HeldTerminal {
+export function holdTerminal(input: ReadStream, output: WriteStream, title: string): HeldTerminal {
   input.setRawMode(true);
   input.resume();
-  output.write(`${KEEP_TITLE}\u001b]2;${told}\u0007`);
+  output.write(`${KEEP_TITLE}\u001b]2;${title}\u0007`);
   const release = () => {
     process.off('exit', release);
     input.setRawMode(false);
@@ -38,7 +36,5 @@ export function holdTerminal(input: ReadStream, output: WriteStream, told: strin
   };
   process.on('exit', release);
   for (const [name, code] of Object.entries(ENDING)) process.once(name, () => process.exit(code));
-  const above = () =>
-    `${styleText('dim', told, { stream: output })}\r\n${'\n'.repeat(output.rows - 1)}\u001b[H`;
-  return { reset: () => output.write(`${RESET}${above()}`), release };
+  return { reset: () => output.write(RESET), release };
 }

@@ -88,7 +88,8 @@ describe('attach', { timeout: TIMEOUT }, () => {
     terminal.type(key);
     await terminal.shows('left with 0');
     expect(await terminal.ended).toBe(0);
-    expect(terminal.text).toContain('the agent goes on');
+    expect(terminal.text).toContain('[left; the shell goes on]');
+    expect(terminal.text).toContain(`fairlead attach ${id} --pane shell`);
     expect(terminal.screen.buffer.active.type).toBe('normal');
     expect(terminal.screen.modes).toMatchObject({
       mouseTrackingMode: 'none',
@@ -145,6 +146,40 @@ describe('attach', { timeout: TIMEOUT }, () => {
     terminal.type('exit 3\r');
     expect(await terminal.ended).toBe(0);
     expect(terminal.output).toContain('exit 3');
+  });
+
+  it('says how it is left, before the screen is drawn and as the title, and then how to come back', async () => {
+    await using world = await World.open();
+    world.model.when(prompt('say hello')).says('Hello from the agent.');
+    const { id } = await world.start('say hello');
+    await world.finished(id);
+    using terminal = CommandTerminal.run(world.fairlead, ['attach', id], { cwd: world.repository.folder });
+    const told = `fairlead ${id}: Ctrl-\\ leaves, and the agent goes on`;
+    await terminal.shows('Hello from the agent.');
+    expect(terminal.output.indexOf(told)).toBeGreaterThanOrEqual(0);
+    expect(terminal.output.indexOf(told)).toBeLessThan(terminal.output.indexOf('\u001bc'));
+    expect(terminal.output).toContain(`\u001b[22;2t\u001b]2;${told}\u0007`);
+    expect(terminal.text).not.toContain(told);
+    terminal.type(CTRL_BACKSLASH);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.output).toContain('\u001b[23;2t');
+    expect(terminal.text).toContain('[left; the agent goes on]');
+    expect(terminal.text).toContain(`fairlead attach ${id}`);
+  });
+
+  it('says how an agent that has ended is started again', async () => {
+    await using world = await World.open();
+    world.model.when(prompt('say hello')).says('Hello.');
+    const { id } = await world.start('say hello');
+    await world.finished(id);
+    using terminal = CommandTerminal.run(world.fairlead, ['attach', id], { cwd: world.repository.folder });
+    await terminal.shows('Hello.');
+    terminal.type('/exit');
+    await terminal.shows('/exit');
+    terminal.type('\r');
+    expect(await terminal.ended).toBe(0);
+    await terminal.shows('[ended (exit 0)]');
+    expect(terminal.text).toContain(`fairlead resume ${id}`);
   });
 
   it('needs a terminal', async () => {

@@ -148,8 +148,28 @@ describe('the command line', { timeout: TIMEOUT }, () => {
   it('finds wrong usage before anything else, and says what could be meant', async () => {
     const result = await run('shwo');
     expect(result.code).toBe(2);
-    expect(result.stderr).toContain("unknown command 'shwo'");
-    expect(result.stderr).toContain('Did you mean show?');
+    expect(result.stderr).toBe(
+      "error: Unknown command 'shwo'. Did you mean show?\nhint:  Run `fairlead --help`.\n",
+    );
+    expect((await run('bogus')).stderr).not.toContain('Did you mean');
+    expect(await run('help', 'nope')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'error: There is no command "nope".\nhint:  Run `fairlead --help`.\n',
+    });
+    expect((await run('help', 'show')).stdout).toContain('Usage: fairlead show');
+    for (const args of [['answer'], ['wait', 'x', '--timeout', 'y'], ['land', 'x', '--jsno'], ['show', '']]) {
+      for (const json of [[], ['--json']]) {
+        const wrong = await run(...args, ...json);
+        expect([args, wrong.code]).toEqual([args, 2]);
+        expect(wrong.stderr).toContain(
+          args[1] === '' ? 'fairlead ls' : `Run \`fairlead ${args[0]} --help\`.`,
+        );
+      }
+    }
+    const helped = await run();
+    expect(helped.stderr).toContain('Usage: fairlead');
+    expect(helped.stderr).not.toContain('error:');
     expect((await run()).code).toBe(2);
     expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+ \(\w+\)\n$/);
   });
@@ -305,7 +325,7 @@ describe('the command line', { timeout: TIMEOUT }, () => {
     });
     expect(found.get('claude')).toMatchObject({
       state: 'problem',
-      hint: expect.stringContaining('Install Claude Code'),
+      hint: expect.stringMatching(/Install Claude Code: curl .*https:/),
     });
     const anonymous = await fairlead.run(['doctor', '--json'], {
       cwd: repository.root,

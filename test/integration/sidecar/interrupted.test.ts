@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Session } from '../../../sidecar/protocol/session.ts';
@@ -74,6 +74,28 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     terminal.type(INTERRUPT);
     await leaves(terminal, 130);
     expect((await fairlead.show(id)).queue).toBeNull();
+  });
+
+  it('in new says that nothing was made', async () => {
+    const slow = join(repository.root, 'slow');
+    mkdirSync(slow, { recursive: true });
+    writeFileSync(
+      join(slow, 'git'),
+      `#!/bin/sh\ncase " $* " in *" worktree add "*) echo adding >"${slow}/adding"; sleep 5;; esac\nPATH=\${PATH#*:} exec git "$@"\n`,
+      { mode: 0o755 },
+    );
+    using terminal = new CommandTerminal(
+      process.execPath,
+      [fairlead.program, 'new', '--no-start', 'Interrupted'],
+      { ...fairlead.environment, PATH: `${slow}:${fairlead.environment.PATH}` },
+      { cwd: repository.folder },
+    );
+    await expect.poll(() => existsSync(join(slow, 'adding')), { timeout: 30_000 }).toBe(true);
+    terminal.type(INTERRUPT);
+    expect(await terminal.ended).toBe(130);
+    await terminal.shows('Nothing was made.');
+    const all = await fairlead.json<Session[]>(['ls', '--all']);
+    expect(all.map(({ title }) => title)).not.toContain('Interrupted');
   });
 
   it('while it lands says that it is still queued, and how to take it out', async () => {

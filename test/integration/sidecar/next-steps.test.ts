@@ -52,10 +52,70 @@ describe('what the person is told to do next', { timeout: TIMEOUT }, () => {
     expect((await run('stop', id)).stderr).toBe('');
   });
 
-  it('of an archived session says that its worktree was removed', async () => {
+  it('of an archived session says that its worktree was removed, and what its agent never got', async () => {
     const { id, worktree } = session;
-    expect((await run('archive', id)).stdout).toBe(`${id} is archived.\n`);
+    expect(await run('archive', id)).toMatchObject({
+      stdout: `${id} is archived.\n`,
+      stderr: 'note: Its agent never got this prompt:\n> Work\n',
+    });
     expect((await run('show', id)).stdout).toContain(`removed (was ${worktree})`);
+  });
+
+  it('before unsaved files can be put away is to land them, or to go where they are', async () => {
+    const { id, worktree } = session;
+    repository.at(worktree).write({ 'b.txt': 'b\n' });
+    const refused = await run('archive', id);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('b.txt');
+    expect(refused.stderr).toContain(`fairlead land ${id} --yes`);
+    expect(refused.stderr).toContain(`fairlead attach ${id} --pane shell`);
+    await fairlead.json(['land', id, '--yes', '--to', 'local'], { cwd: repository.folder });
+    expect((await run('archive', id)).code).toBe(0);
+  });
+
+  it('before commits that no branch has can be put away is to keep them on one', async () => {
+    const { id, worktree } = session;
+    repository.at(worktree).git('switch', '--quiet', '--detach');
+    repository.at(worktree).commit({ 'b.txt': 'b\n' }, 'Adrift');
+    const refused = await run('archive', id);
+    expect(refused.stderr).toContain('switch -c NAME');
+    expect(refused.stderr).not.toContain('--yes');
+    expect(refused.stderr).toContain(`fairlead attach ${id} --pane shell`);
+  });
+
+  it('of an entry behind one that is not queued is to land that one', async () => {
+    const { id, worktree } = session;
+    repository.at(worktree).commit({ 'b.txt': 'b\n' }, 'Work');
+    const { session: other } = await fairlead.json<{ session: Session }>(['new', '--no-start', 'Other'], {
+      cwd: repository.folder,
+    });
+    const landed = await run('land', id, '--to', 'local', '--after', other.id, '--no-wait');
+    expect(landed.stderr).toContain(`fairlead land ${other.id}\n`);
+    await expect
+      .poll(async () => (await run('show', id)).stdout, { timeout: 20_000 })
+      .toContain(`fairlead land ${other.id}`);
+    await run('unqueue', id);
+  });
+
+  it('of what was taken out or had nothing to land says so once', async () => {
+    const { id, worktree } = session;
+    repository.at(worktree).commit({ 'b.txt': 'b\n' }, 'Work');
+    await fairlead.json(['land', id, '--to', 'local', '--check', 'exec sleep 600', '--no-wait']);
+    await run('unqueue', id);
+    // What is on the base already by other commits.
+    repository.commit({ 'b.txt': 'b\n' }, 'The same');
+    await run('land', id);
+    const { stdout } = await run('queue', '--all');
+    expect(stdout).toMatch(new RegExp(`${id} +main +taken out +\\S+ +Work$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`${id} +main +nothing to land +\\S+ +Work · `, 'm'));
+  });
+
+  it('after waiting in vain for what does nothing is not to see what it waits for', async () => {
+    const { id } = session;
+    const waited = await run('wait', id, '--for', 'needs-you', '--timeout', '0.2');
+    expect(waited.code).toBe(4);
+    expect(waited.stderr).toContain('waits for nothing');
+    expect(waited.stderr).toContain(`fairlead show ${id}`);
   });
 });
 
@@ -140,4 +200,29 @@ it('a conflict is not forgotten after a prompt', { timeout: TIMEOUT }, async () 
   const begun = (await run('show', id)).stdout;
   expect(begun).toMatch(/queue +failed: It conflicts with main in a\.txt\./);
   expect(begun).toContain(`When that is put right, land again: fairlead land ${id}`);
+});
+
+it('a prompt that ends Claude Code is told to be no prompt', { timeout: TIMEOUT }, async () => {
+  await using world = await World.open();
+  const made = await world.fairlead.run(['new', 'exit'], { cwd: world.repository.folder });
+  expect(made).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/note: To Claude Code "exit" is .* no turn begins/),
+  });
+  const id = made.stdout.slice(0, 6);
+  await world.fairlead.until(id, ({ state }) => state === 'sleeping');
+  const shown = await world.fairlead.run(['show', id]);
+  expect(shown.stdout).toMatch(new RegExp(`^next +.*: fairlead send ${id} `, 'm'));
+});
+
+it('a session that has finished is shown with how it goes on', { timeout: TIMEOUT }, async () => {
+  await using world = await World.open();
+  world.model.when(prompt('Say hello')).says('Hello.');
+  const { id } = await world.start('Say hello');
+  await world.finished(id);
+  const shown = await world.fairlead.run(['show', id]);
+  const next = [...shown.stdout.matchAll(/^next +.*: (fairlead .*)$/gm)].map(([, command]) => command);
+  expect(next).toEqual([`fairlead diff ${id}`, `fairlead land ${id}`, `fairlead send ${id} "<prompt>"`]);
+  const sent = await world.fairlead.run(['send', id, '/exit']);
+  expect(sent.stdout).toMatch(/got the prompt|took it as a command of its own, and has ended/);
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { QueueEntry } from '../../../sidecar/protocol/entry.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
+import { CommandTerminal } from '../../support/command-terminal.ts';
 import { TestRepository } from '../../support/repository.ts';
 import { SidecarHarness } from '../../support/sidecar.ts';
 
@@ -23,4 +24,35 @@ it('where to land is asked once there is a remote, whatever landed before', { ti
   expect(remote.tip('main')).toBe(landed.landed);
   const kept = await fairlead.json<QueueEntry>(['land', await session('Kept'), '--yes'], run);
   expect(kept).toMatchObject({ state: 'landed', target: 'remote' });
+});
+
+it('where to land is asked once more after an answer that is none, and then no more', {
+  timeout: 60_000,
+}, async () => {
+  using demo = TestRepository.with();
+  demo.withRemote();
+  await using fairlead = new SidecarHarness(demo.environment);
+  const { session } = await fairlead.json<{ session: Session }>(['new', '--no-start', 'Work'], {
+    cwd: demo.folder,
+  });
+  demo.at(session.worktree).commit({ a: '1\n' }, 'Work');
+  const land = () => CommandTerminal.run(fairlead, ['land', session.id, '--no-wait'], { cwd: demo.folder });
+  {
+    using terminal = land();
+    await terminal.shows(/Number: *$/m);
+    terminal.type('y\r');
+    await terminal.shows('"y" is none of them. Give a number from 1 to 2.');
+    await terminal.shows(/from 1 to 2\.\s+Number: *$/m);
+    terminal.type('7\r');
+    expect(await terminal.ended).toBe(1);
+    expect(terminal.text).toContain('"7" is none of them.');
+    expect((await fairlead.show(session.id)).queue).toBeNull();
+  }
+  using terminal = land();
+  await terminal.shows(/Number: *$/m);
+  terminal.type('x\r');
+  await terminal.shows(/from 1 to 2\.\s+Number: *$/m);
+  terminal.type('2\r');
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.text).toContain('in this clone only from now on');
 });
