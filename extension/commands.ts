@@ -149,7 +149,14 @@ export const COMMANDS = {
         connection.request('Archive', { session: session.id }, options),
       );
       terminals.close(session.id);
-      void inform(`"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.`);
+      const { prompts } = await connection
+        .request('UnsentPrompts', { session: session.id })
+        // A sidecar of an earlier build does not know the question.
+        .catch(() => ({ prompts: [] }));
+      const unsent = prompts.map((prompt) => ` Its agent never got this prompt: ${prompt}`).join('');
+      void inform(
+        `"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.${unsent}`,
+      );
     },
   },
   'fairlead.copyBranch': {

@@ -147,7 +147,10 @@ async function archive(context: CommandContext, name: string): Promise<void> {
   const session = await sidecar.request(protocol.Archive, { session: name }, context.signal);
   tellState(context, session);
   if (context.output.json) return;
-  const { prompts } = await sidecar.request(protocol.UnsentPrompts, { session: session.id });
+  const { prompts } = await sidecar
+    .request(protocol.UnsentPrompts, { session: session.id })
+    // A sidecar of an earlier build does not know the question.
+    .catch(() => ({ prompts: [] }));
   for (const prompt of prompts)
     context.output.note(`note: Its agent never got this prompt:\n${quotedText(prompt)}`);
 }

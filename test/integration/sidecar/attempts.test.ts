@@ -28,6 +28,9 @@ describe('several attempts at one prompt', { timeout: 120_000 }, () => {
     await Promise.all(attempts.map(({ id }) => world.finished(id)));
     const { rows, total } = await world.json<{ rows: CostRow[]; total: CostRow }>('cost', '--by', 'family');
     expect(rows).toMatchObject([{ group: first.id, requests: total.requests, ownUsd: total.ownUsd }]);
+    const told = await world.fairlead.run(['cost', '--by', 'family']);
+    expect(told.stdout).toMatch(/^FAMILY .* TITLE$/m);
+    expect(told.stdout).toMatch(new RegExp(`^${first.id} .* say hello$`, 'm'));
     const own = (await Promise.all(attempts.map(({ id }) => world.fairlead.show(id)))).map(
       ({ cost }) => cost.ownUsd,
     );
