@@ -78,7 +78,7 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
   }
   if (sidecar === undefined) {
     const left = await isServed(paths.ptyhostSocket);
-    context.output.result({ stopped: false, running: 0, ended: 0, orphans: 0 }, () =>
+    context.output.result({ stopped: false, running: 0, ended: 0 }, () =>
       left
         ? 'The sidecar does not run. Terminals go on; `fairlead down --all` ends them.'
         : 'The sidecar does not run.',
@@ -95,10 +95,11 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
     context.output.note('The sidecar takes nobody in, and ends as soon as that is done.');
     throw error;
   }
-  context.output.result(answer, ({ running, ended: known, orphans }) => {
+  const { orphans, ...told } = answer;
+  // One that was started for this has ended them on the way.
+  const ended = told.ended + (ran || !options.all ? 0 : orphans);
+  context.output.result({ ...told, ended }, ({ running }) => {
     if (options.all) {
-      // One that was started for this has ended them on the way.
-      const ended = known + (ran ? 0 : orphans);
       const agents = ended === 0 ? 'no agent' : ended === 1 ? 'one agent' : `${ended} agents`;
       return `The sidecar has ended, and ${agents} with it.`;
     }
