@@ -15,7 +15,7 @@ export class Bundles implements Disposable {
     for (const name of ['fairlead.js', 'sidecar.js', 'ptyhost.js']) {
       const file = join(folder, name);
       const text = readFileSync(file, 'utf8');
-      const patched = text.replace(/version: "\d+\.\d+\.\d+",/, `version: "${version}",`);
+      const patched = text.replace(/\b(version: ?)"\d+\.\d+\.\d+",/, `$1"${version}",`);
       if (patched === text) throw new Error(`${name} has no version to replace`);
       writeFileSync(file, patched);
     }
