@@ -99,7 +99,7 @@ async function openPromptEditor(): Promise<void> {
 
 /** True when the session was started. */
 async function startSession(context: Context, folder: string, prompt: string): Promise<boolean> {
-  const found = await context.connection.request('FindRepository', { folder });
+  const found = await context.connection.request('FindRepository', { folder, uncommitted: true });
   const plan = await review(found, { folder, prompt, attempts: 1, bringChanges: false });
   if (plan === undefined) return false;
   const made = await withProgress('Starting the session', (options) =>

@@ -105,7 +105,7 @@ async function identityFinding({ environment, folder }: Surroundings): Promise<F
 async function repositoryFindings({ environment, folder }: Surroundings): Promise<Finding[]> {
   if (folder === null) return [];
   try {
-    const repository = await openRepository(folder, new Git(folder, { environment }));
+    const repository = await openRepository(folder, new Git(folder, { environment }).offline());
     const head = await requireCommit(repository.git);
     return [
       ok('repository', `${repository.topLevel}${head.branch === undefined ? '' : ` on ${head.branch}`}`),

@@ -36,7 +36,7 @@ export interface Parts {
   changes(session: string, signal: AbortSignal): Promise<z.input<typeof protocol.Changes.result>>;
   contents(session: string, path: string, commit: string | undefined): Promise<Buffer | null>;
   findRepository(
-    folder: string,
+    request: z.output<typeof protocol.FindRepository.params>,
     environment: Readonly<Record<string, string>>,
   ): Promise<z.input<typeof protocol.FindRepository.result>>;
 }
@@ -104,8 +104,8 @@ export function handlersOf(parts: Parts): Handlers {
   on(protocol.Contents, async ({ session, path, commit }) => ({
     content: (await parts.contents(session, path, commit))?.toString('base64') ?? null,
   }));
-  on(protocol.FindRepository, ({ folder }, client) =>
-    parts.findRepository(folder, cleanEnvironment(client.environment)),
+  on(protocol.FindRepository, (request, client) =>
+    parts.findRepository(request, cleanEnvironment(client.environment)),
   );
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
   on(protocol.Archive, ({ session }, _client, _signal, report) => fleet.archive(session, report));

@@ -256,7 +256,7 @@ export class Sidecar {
         };
       },
       contents: (session, path, commit) => contents.read(table.resolve(session), path, commit),
-      findRepository: (folder, environment) => findRepository(context, folder, environment),
+      findRepository: (request, environment) => findRepository(context, request, environment),
     });
     this.#server = new SocketServer(
       handlers,

@@ -92,6 +92,15 @@ export class Git {
     return new Git(this.folder, this.setup, 'person', this.#global);
   }
 
+  /**
+   * For a repository that may be anybody's: what it lacks is not fetched, which would run programs that its own
+   * configuration names.
+   */
+  offline(): Git {
+    const environment = { ...this.setup.environment, GIT_ALLOW_PROTOCOL: 'none' };
+    return new Git(this.folder, { ...this.setup, environment }, this.#manner, this.#global);
+  }
+
   /** With more options before the command, as `--git-dir=…`. */
   withGlobal(...options: string[]): Git {
     return new Git(this.folder, this.setup, this.#manner, [...this.#global, ...options]);

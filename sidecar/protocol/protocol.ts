@@ -326,14 +326,18 @@ export const Archive = request('session/archive', S, Session);
 /** The repository that a folder lies in: its main checkout, null when it lies in none that sessions can start from. */
 export const FindRepository = request(
   'repository/find',
-  z.object({ folder: z.string() }),
+  z.object({
+    folder: z.string(),
+    /** Ask for `uncommitted`, too: git runs the filters that the repository has set. For folders that are trusted. */
+    uncommitted: z.boolean().default(false),
+  }),
   z.object({
     main: z.string().nullable(),
     /** Branch that is checked out in the folder, null when HEAD is detached. */
     branch: z.string().nullable(),
     /** Branches of the repository that a session can start from and land on, the most recent commit first. */
     branches: z.array(z.string()),
-    /** Files of the main checkout that no commit has. */
+    /** Files of the main checkout that no commit has; empty unless they were asked for. */
     uncommitted: z.array(z.string()),
     /** Why there is none, as one sentence. */
     message: z.string().nullable(),

@@ -10,18 +10,21 @@ const MAX_BRANCHES = 200;
 
 type Found = z.input<typeof FindRepository.result>;
 
-/** What can be known of a folder before a session is started in it. Runs nothing of the repository. */
+/**
+ * What can be known of a folder before a session is started in it. Runs nothing that the repository has set, unless
+ * `uncommitted` is wanted: git asks the filters of the repository whether a file has changed.
+ */
 export async function findRepository(
   context: SessionContext,
-  folder: string,
+  { folder, uncommitted }: { folder: string; uncommitted: boolean },
   environment: Readonly<Record<string, string>>,
 ): Promise<Found> {
   try {
-    const repository = await openRepository(folder, gitOf(context, environment, folder));
+    const repository = await openRepository(folder, gitOf(context, environment, folder).offline());
     const known = context.table.repositoryWith(repository.commonDir);
     const main = repository.mainCheckout ?? known?.main ?? repository.topLevel;
     const here = repository.git.in(repository.topLevel);
-    const [head, branches, status] = await Promise.all([
+    const [head, branches, changed] = await Promise.all([
       readHead(here),
       repository.git.lines([
         'for-each-ref',
@@ -29,14 +32,14 @@ export async function findRepository(
         '--format=%(refname:strip=2)',
         'refs/heads/',
       ]),
-      readStatus(repository.git.in(main)),
+      uncommitted ? readStatus(repository.git.in(main)).then(changedPaths) : [],
     ]);
     const own = new Set(context.table.list({ archived: true }).map(({ branch }) => branch));
     return {
       main,
       branch: head.branch ?? null,
       branches: branches.filter((branch) => !own.has(branch)).slice(0, MAX_BRANCHES),
-      uncommitted: changedPaths(status),
+      uncommitted: changed,
       message: null,
     };
   } catch (error) {
