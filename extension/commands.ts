@@ -19,7 +19,8 @@ type Command =
       needsTrust?: boolean;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
-      run(context: Context, session: Session): Promise<void>;
+      /** `isShown`: the person saw what `session` asked, and answers that. */
+      run(context: Context, session: Session, isShown: boolean): Promise<void>;
     };
 
 const any = () => true;
@@ -58,6 +59,8 @@ export const COMMANDS = {
   },
   'fairlead.openChanges': {
     kind: 'session',
+    // A comparison with what is on disk runs the filters that the repository has set.
+    needsTrust: true,
     fits: any,
     run: async ({ connection }, session) => {
       await withProgress('Reading the changes', ({ token }) => openChanges(connection, session, token));
@@ -95,13 +98,15 @@ export const COMMANDS = {
     kind: 'session',
     needsTrust: true,
     fits: ({ reason }) => reason?.kind === 'permission',
-    run: (context, session) => giveAnswer(context, session, 'allow'),
+    run: (context, session, isShown) =>
+      isShown ? giveAnswer(context, session, 'allow') : answer(context, session),
   },
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
     fits: ({ reason }) => reason?.kind === 'permission',
-    run: (context, session) => giveAnswer(context, session, 'deny'),
+    run: (context, session, isShown) =>
+      isShown ? giveAnswer(context, session, 'deny') : answer(context, session),
   },
   'fairlead.interrupt': {
     kind: 'session',
@@ -143,6 +148,8 @@ export const COMMANDS = {
   },
   'fairlead.archive': {
     kind: 'session',
+    // What is lost with the worktree is found as changes are.
+    needsTrust: true,
     fits: any,
     run: async ({ connection, terminals }, session) => {
       await withProgress('Archiving the session', (options) =>
@@ -172,21 +179,46 @@ export const COMMANDS = {
 } satisfies Record<string, Command>;
 
 export type CommandId = keyof typeof COMMANDS;
+/** A command that is about a session. */
+export type SessionCommandId = {
+  [Id in CommandId]: (typeof COMMANDS)[Id]['kind'] extends 'session' ? Id : never;
+}[CommandId];
 
 /** Registers every command. What goes wrong in one is shown to the person. */
 export function registerCommands(context: Context, present: (error: unknown) => void): vscode.Disposable[] {
   return Object.entries<Command>(COMMANDS).map(([id, command]) =>
-    vscode.commands.registerCommand(id, async (target: unknown) => {
-      try {
-        if (command.needsTrust === true && !vscode.workspace.isTrusted) return await askForTrust();
-        if (command.kind === 'window') return await command.run(context);
-        const session = await sessionOf(context, target, command.fits);
-        if (session !== undefined) await command.run(context, session);
-      } catch (error) {
-        present(error);
-      }
-    }),
+    vscode.commands.registerCommand(id, (target: unknown) =>
+      guarded(command, present, async () => {
+        if (command.kind === 'window') return command.run(context);
+        const found = await sessionOf(context, target, command.fits);
+        if (found !== undefined) await command.run(context, found.session, found.isShown);
+      }),
+    ),
   );
+}
+
+/** Runs a command for a session as it was shown to the person, by the same rules as when it is clicked. */
+export function perform(
+  context: Context,
+  id: SessionCommandId,
+  session: Session,
+  present: (error: unknown) => void,
+): Promise<void> {
+  const command: Extract<Command, { kind: 'session' }> = COMMANDS[id];
+  return guarded(command, present, () => command.run(context, session, true));
+}
+
+async function guarded(
+  command: { readonly needsTrust?: boolean },
+  present: (error: unknown) => void,
+  run: () => Promise<void>,
+): Promise<void> {
+  try {
+    if (command.needsTrust === true && !vscode.workspace.isTrusted) await askForTrust();
+    else await run();
+  } catch (error) {
+    present(error);
+  }
 }
 
 /** The session that was clicked or named, that of the terminal with the focus, or the one that the person picks. */
@@ -194,24 +226,32 @@ async function sessionOf(
   context: Context,
   target: unknown,
   fits: (session: Session) => boolean,
-): Promise<Session | undefined> {
+): Promise<{ session: Session; isShown: boolean } | undefined> {
+  const row = rowOf(target);
   await context.connection.start();
   if (!context.fleet.isLoaded) await context.fleet.load();
-  const named = typeof target === 'string' ? target : idOf(target);
+  const named = typeof target === 'string' ? target : row?.id;
   if (named !== undefined) {
-    return context.fleet.get(named) ?? (await context.connection.request('ShowSession', { session: named }));
+    const session =
+      context.fleet.get(named) ?? (await context.connection.request('ShowSession', { session: named }));
+    // What is clicked is what was drawn, whatever is asked by now.
+    return row?.need === undefined
+      ? { session, isShown: false }
+      : { session: { ...session, need: row.need }, isShown: true };
   }
   const active = context.terminals.active;
   const shown = active === undefined ? undefined : context.fleet.get(active);
-  if (shown !== undefined && fits(shown)) return shown;
-  return chooseSession(context, fits);
+  const session = shown !== undefined && fits(shown) ? shown : await chooseSession(context, fits);
+  return session === undefined ? undefined : { session, isShown: false };
 }
 
-/** Of a row of the fleet. */
-function idOf(target: unknown): string | undefined {
+/** Of a row of the fleet: its session, and the need that was drawn, undefined for none. */
+function rowOf(target: unknown): { id: string; need: number | undefined } | undefined {
   if (typeof target !== 'object' || target === null || !('kind' in target) || !('id' in target))
     return undefined;
-  return target.kind === 'session' && typeof target.id === 'string' ? target.id : undefined;
+  if (target.kind !== 'session' || typeof target.id !== 'string') return undefined;
+  const need: unknown = 'need' in target ? target.need : undefined;
+  return { id: target.id, need: typeof need === 'number' ? need : undefined };
 }
 
 async function focusFleet(): Promise<void> {

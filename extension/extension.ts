@@ -1,6 +1,7 @@
 import type * as vscode from 'vscode';
-import { giveAnswer, tellLate } from './actions/answer.ts';
-import { COMMANDS, registerCommands } from './commands.ts';
+import type { Session } from '../sidecar/protocol/session.ts';
+import { tellLate } from './actions/answer.ts';
+import { perform, registerCommands, type SessionCommandId } from './commands.ts';
 import { Context } from './context.ts';
 import { failureOf, isCancelled, pathsOf } from './failure.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
@@ -22,7 +23,11 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
   await new Promise((resolve) => setTimeout(resolve));
   const present = (error: unknown) => presentFailure(made, error);
-  const run = (work: Promise<unknown>) => void work.catch(present);
+  const act = (id: SessionCommandId, session: Session) => void perform(made, id, session, present);
+  const actOn = (id: SessionCommandId, session: string) => {
+    const now = made.fleet.get(session);
+    if (now !== undefined) act(id, now);
+  };
   extension.subscriptions.push(
     ...registerCommands(made, present),
     new FleetStatus(made.fleet, made.connection),
@@ -32,21 +37,11 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
       onDidLook: made.terminals.onDidLook,
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
-        run(
-          answer === undefined
-            ? COMMANDS['fairlead.answer'].run(made, session)
-            : giveAnswer(made, session, answer),
-        );
+        act(answer === undefined ? 'fairlead.answer' : `fairlead.${answer}`, session);
       },
       late: (session) => tellLate(made, session),
-      open(session) {
-        const shown = made.fleet.get(session);
-        if (shown !== undefined) made.terminals.show(shown, 'agent');
-      },
-      land(session) {
-        const landing = made.fleet.get(session);
-        if (landing !== undefined) run(COMMANDS['fairlead.land'].run(made, landing));
-      },
+      open: (session) => actOn('fairlead.openTerminal', session),
+      land: (session) => actOn('fairlead.land', session),
     }),
     made,
   );

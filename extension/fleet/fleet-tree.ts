@@ -8,7 +8,7 @@ import { attemptOf, descriptionOf, iconOf, spokenOf, tooltipOf } from './session
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
 export type FleetNode =
-  | { kind: 'session'; id: string }
+  | { kind: 'session'; id: string /** What was asked when the row was last drawn. */; need?: number | null }
   | { kind: 'repository'; id: string; repo: string; isOfWindow: boolean };
 
 /** Between two times at which ages are drawn anew, in milliseconds. */
@@ -206,6 +206,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     if (session === undefined) return new vscode.TreeItem('');
     const hasMembers = this.#hasMembers(id);
     this.#drawnAsParent.set(id, hasMembers);
+    const node = this.#session(id);
+    if (node.kind === 'session') node.need = session.need;
     const item = new vscode.TreeItem(
       session.title,
       hasMembers ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,

@@ -34,6 +34,7 @@ export class SessionTerminals implements vscode.Disposable {
     this.#fleet = fleet;
     this.#state = state;
     this.#disposables = [
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#restore()),
       vscode.window.onDidCloseTerminal((terminal) => this.#onClose(terminal)),
       this.#looked,
       vscode.window.onDidChangeActiveTerminal(() => {
@@ -112,6 +113,8 @@ export class SessionTerminals implements vscode.Disposable {
 
   #restore(): void {
     if (this.#restored || !this.#fleet.isLoaded) return;
+    // What is typed in a terminal acts for an agent, or runs in a shell.
+    if (!vscode.workspace.isTrusted) return;
     this.#restored = true;
     const front = this.#state.get<string>(FRONT);
     for (const key of this.#state.get<string[]>(KEPT, [])) {
@@ -157,6 +160,8 @@ export class SessionTerminals implements vscode.Disposable {
   }
 
   #keep(): void {
+    // What is not there again yet is not forgotten.
+    if (!this.#restored) return;
     void this.#state.update(KEPT, [...this.#opened.keys()]);
   }
 

@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Context } from '../../../extension/context.ts';
+import type { Fleet, FleetChange } from '../../../extension/fleet/fleet.ts';
+import type { Session } from '../../../sidecar/protocol/session.ts';
+import { FakeWindow, part } from './support/fake-window.ts';
+
+let window = new FakeWindow();
+vi.mock('vscode', () => {
+  window = new FakeWindow();
+  return window.module();
+});
+const { COMMANDS, perform, registerCommands } = await import('../../../extension/commands.ts');
+const { SessionTerminals } = await import('../../../extension/terminals/session-terminals.ts');
+const { EventEmitter } = await import('vscode');
+
+const asking = part<Session>({
+  id: 's1',
+  title: 'Fix it',
+  state: 'needs-you',
+  need: 1,
+  reason: { kind: 'permission', message: 'Run rm?', input: { command: 'rm' } },
+  facts: { life: 'active' },
+  queue: null,
+});
+
+/** Of the context what the commands under test use, with what was asked of the sidecar. */
+function contextOf(session: Session) {
+  const sent: [name: string, params: unknown][] = [];
+  const context = part<Context>({
+    connection: {
+      start: async () => {},
+      request: async (name: string, params: unknown) => {
+        sent.push([name, params]);
+        return name === 'ShowNeed'
+          ? { need: session.need, reason: { ...session.reason, input: {} } }
+          : session;
+      },
+    },
+    fleet: { isLoaded: true, get: () => session, sessions: [session], load: async () => {} },
+    terminals: { active: session.id, show: () => {}, close: () => {} },
+    repositories: { findAgain: async () => {} },
+  });
+  return { context, sent };
+}
+
+const fail = (error: unknown) => {
+  throw error;
+};
+
+beforeEach(() => {
+  window.isTrusted = true;
+  window.said.length = 0;
+  window.asked.length = 0;
+  window.terminals.length = 0;
+});
+
+describe('in Restricted Mode', () => {
+  it('a command does the same from a notification as from a menu: what needs trust asks for it', async () => {
+    window.isTrusted = false;
+    const { context, sent } = contextOf(asking);
+    registerCommands(context, fail);
+    const needing = Object.entries(COMMANDS).filter(([, command]) => 'needsTrust' in command);
+    expect(needing.length).toBeGreaterThan(8);
+    for (const [id, { kind }] of needing) {
+      await window.run(id, { kind: 'session', id: 's1', need: 1 });
+      if (kind === 'session') await perform(context, id as 'fairlead.land', asking, fail);
+    }
+    expect(sent).toEqual([]);
+    expect(window.asked).toEqual([]);
+    expect(new Set(window.said)).toEqual(
+      new Set(['Agents run the code of this repository. Trust the workspace first.']),
+    );
+  });
+
+  it('terminals that were open are there again once the workspace is trusted, not before', () => {
+    window.isTrusted = false;
+    const changed = new EventEmitter<FleetChange>();
+    const fleet = part<Fleet>({ onDidChange: changed.event, isLoaded: true, get: () => asking });
+    const kept = new Map<string, unknown>([['terminals', ['s1:agent', 's1:shell']]]);
+    const state = {
+      keys: () => [...kept.keys()],
+      get: (name: string, standard?: unknown) => kept.get(name) ?? standard,
+      update: async (name: string, value: unknown) => void kept.set(name, value),
+    };
+    const terminals = new SessionTerminals(part({}), fleet, part(state));
+    changed.fire({ kind: 'all' });
+    expect(window.terminals).toEqual([]);
+    expect(kept.get('terminals')).toEqual(['s1:agent', 's1:shell']);
+    window.trust();
+    expect(window.terminals.map(({ name }) => name)).toEqual(['Fix it', 'Fix it (shell)']);
+    expect(kept.get('terminals')).toEqual(['s1:agent', 's1:shell']);
+    terminals.dispose();
+  });
+});
+
+describe('Allow', () => {
+  it('goes to what the row showed, whatever is asked by now', async () => {
+    const { context, sent } = contextOf({ ...asking, need: 2 });
+    registerCommands(context, fail);
+    await window.run('fairlead.allow', { kind: 'session', id: 's1', need: 1 });
+    expect(sent).toEqual([['Answer', { session: 's1', answer: 'allow', need: 1 }]]);
+  });
+
+  it('shows what is asked before it answers where nothing was shown', async () => {
+    const { context, sent } = contextOf(asking);
+    registerCommands(context, fail);
+    for (const args of [[], ['s1']]) await window.run('fairlead.allow', ...args);
+    expect(sent.map(([name]) => name)).toEqual(['ShowNeed', 'ShowNeed']);
+    expect(window.asked).toEqual(['Fix it', 'Fix it']);
+  });
+});
