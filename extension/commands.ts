@@ -81,7 +81,7 @@ export const COMMANDS = {
       });
       if (text === undefined || text.trim() === '') return;
       const { confirmed } = await withProgress('Sending the prompt', (options) =>
-        connection.request('SendPrompt', { session: session.id, text }, options),
+        connection.requestOnce('SendPrompt', { session: session.id, text }, options),
       );
       if (!confirmed) {
         void inform(`"${session.title}" gets the prompt when its turn ends.`);

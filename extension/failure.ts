@@ -31,6 +31,15 @@ function isFailure(error: unknown): error is ExtensionError {
   return error instanceof Error && error.name === 'FairleadError' && 'code' in error;
 }
 
+/** The data of a `daemon.lost` when nobody has ended the sidecar: it died. */
+export const SUDDEN_END = 'sudden-end';
+
+/** Whether the sidecar died while it did what was asked, so that the next one can be asked again. */
+export function isSuddenEnd(error: unknown): boolean {
+  const { code, data } = failureOf(error);
+  return code === 'daemon.lost' && data === SUDDEN_END;
+}
+
 export function isCancelled(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return failureOf(error).code === 'cancelled' || name === 'Canceled' || name === 'CancellationError';

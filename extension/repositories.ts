@@ -53,7 +53,9 @@ export class Repositories implements vscode.Disposable {
   async #ask(unknown: readonly string[]): Promise<void> {
     await Promise.all(
       unknown.map(async (folder) => {
-        const repo = await this.#connection.request('FindRepository', { folder }).catch(() => undefined);
+        const repo = await this.#connection
+          .requestIfConnected('FindRepository', { folder })
+          .catch(() => undefined);
         if (repo === undefined) return;
         this.#byFolder.set(folder, repo.main);
         this.#remembered.delete(folder);

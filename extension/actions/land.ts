@@ -101,8 +101,10 @@ async function follow(context: Context, session: Session, queued: QueueEntry): P
 }
 
 async function readAgain(context: Context, id: string): Promise<QueueEntry | undefined> {
-  const entries = await context.connection.request('ListQueue', { ended: true }).catch(() => []);
-  return entries.find((each) => each.id === id);
+  const entries = await context.connection
+    .requestIfConnected('ListQueue', { ended: true })
+    .catch(() => undefined);
+  return entries?.find((each) => each.id === id);
 }
 
 function isForPerson(context: Context, entry: QueueEntry): boolean {

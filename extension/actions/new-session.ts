@@ -103,7 +103,7 @@ async function startSession(context: Context, folder: string, prompt: string): P
   const plan = await review(found, { folder, prompt, attempts: 1, bringChanges: false });
   if (plan === undefined) return false;
   const made = await withProgress('Starting the session', (options) =>
-    context.connection.request('NewSession', { ...plan, start: true }, options),
+    context.connection.requestOnce('NewSession', { ...plan, start: true }, options),
   );
   for (const session of made.attempts)
     if (context.fleet.get(session.id) === undefined) await context.fleet.load();

@@ -7,7 +7,6 @@ import {
   LanguageClient,
   ProgressType,
   RevealOutputChannelOn,
-  State,
   type StreamInfo,
   type WorkDoneProgressBegin,
   type WorkDoneProgressEnd,
@@ -15,10 +14,11 @@ import {
 } from 'vscode-languageclient/node';
 import * as z from 'zod';
 import { Attachment, type AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
-import { isErrorCode, WIRE_ERROR_NUMBER } from '../../sidecar/protocol/errors.ts';
+import { FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../../sidecar/protocol/errors.ts';
 import { isLostConnection } from '../../sidecar/protocol/lost-connection.ts';
+import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../../sidecar/protocol/not-answering.ts';
 import * as protocol from '../../sidecar/protocol/protocol.ts';
-import { ExtensionError } from '../failure.ts';
+import { ExtensionError, isSuddenEnd, SUDDEN_END } from '../failure.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
 /**
@@ -26,17 +26,13 @@ import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from '
  * bundle of its own.
  */
 export interface ClientOptions {
-  /** Opens a socket, starting the sidecar when there is none. Called again at each restart. */
-  connect(): Promise<Socket>;
+  /** Connected; ends with the client. */
+  socket: Socket;
   output: vscode.LogOutputChannel;
   info: Omit<protocol.ClientInfo, 'protocol' | 'environment' | 'answersQuestions'>;
   environment: Readonly<Record<string, string>>;
-  /** The connection is there (again): whatever was known is to be asked anew. */
-  onReady(info: protocol.SidecarInfo): void;
-  /** It went away, and is being made again. */
-  onLost(): void;
-  /** It could not be made again; nothing tries any more. */
-  onFailed(error: unknown): void;
+  /** A connection that was there ended by itself; `onPurpose` when somebody has ended the sidecar. Called once. */
+  onLost(onPurpose: boolean): void;
   /** A question of git or ssh to the person; undefined when they decline, or nobody waits for the answer any more. */
   ask(question: string, secret: boolean, givenUp: vscode.CancellationToken): Promise<string | undefined>;
 }
@@ -47,10 +43,8 @@ export interface RequestOptions {
   onProgress?: ((message: string, percent: number | undefined) => void) | undefined;
 }
 
-/** Waits before the connection is made again after it was lost, in milliseconds; the last one is repeated. */
-const BACK_OFF_MS = [50, 200, 1_000, 3_000, 10_000];
-/** A connection that lasted so long is one that works: the next loss starts with the shortest wait. */
-const STEADY_MS = 30_000;
+/** How often a sidecar that is waited for is asked whether it is alive, in milliseconds. */
+const PING_MS = 2_000;
 
 const WireErrorData = z.looseObject({
   code: z.string(),
@@ -60,37 +54,55 @@ const WireErrorData = z.looseObject({
 type WorkDone = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 const workDone = new ProgressType<WorkDone>();
 
+/** What goes wrong is told by whoever asked; the library would show it in words of its own. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+/** One connection to one sidecar: made once, and not again. */
 export class SidecarClient {
-  readonly #options: ClientOptions;
   readonly #client: LanguageClient;
-  #socket: Socket | undefined;
-  /** Opened before the library asks for it: what keeps it from being opened is not the library's to show. */
-  #next: Socket | undefined;
-  #losses = 0;
-  #readyAt = 0;
+  readonly #socket: Socket;
+  /** Rejects when the connection has ended. */
+  readonly #lost: Promise<never>;
+  #info: protocol.SidecarInfo | undefined;
   #stopped = false;
+  #endsOnPurpose = false;
 
   constructor(options: ClientOptions) {
-    this.#options = options;
-    this.#client = new LanguageClient('fairlead', 'Fairlead Sidecar', () => this.#open(), {
+    const { socket } = options;
+    this.#socket = socket;
+    const lost = Promise.withResolvers<never>();
+    this.#lost = lost.promise;
+    this.#lost.catch(() => {});
+    // What was read before is taken first.
+    socket.once('close', () =>
+      setTimeout(() => {
+        if (!this.#stopped && this.#info !== undefined) options.onLost(this.#endsOnPurpose);
+        lost.reject(ended(!this.#endsOnPurpose));
+      }),
+    );
+    const streams = { reader: socket, writer: socket, detached: true } satisfies StreamInfo;
+    this.#client = new QuietClient('fairlead', 'Fairlead Sidecar', async () => streams, {
       documentSelector: [],
       outputChannel: options.output,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      // A function: the environment is that of each start.
-      initializationOptions: () => ({
+      initializationOptions: {
         ...options.info,
         protocol: protocol.PROTOCOL_VERSIONS,
         environment: options.environment,
         answersQuestions: true,
-      }),
+      },
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: async () => this.#onClosed(),
+        closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
       },
     });
-    this.#client.onDidChangeState(({ newState }) => {
-      if (newState === State.Running) this.#onRunning();
+    this.#client.onNotification(protocol.SidecarEnding.method, () => {
+      this.#endsOnPurpose = true;
     });
     this.#client.onRequest(
       protocol.AskPerson.method,
@@ -101,24 +113,37 @@ export class SidecarClient {
     );
   }
 
-  /** @throws ExtensionError what `connect` throws; `client.too-old`, `client.too-new` */
-  async start(): Promise<void> {
-    this.#next = await this.#options.connect();
-    await this.#client.start();
-    const info = this.#info();
-    const refusal = refusalOf(info);
-    if (refusal === undefined) return;
-    await this.stop();
-    throw refusal;
+  /** @throws ExtensionError `client.too-old`, `client.too-new`, `daemon.lost`, `daemon.not-answering` */
+  async start(): Promise<protocol.SidecarInfo> {
+    const silence = Promise.withResolvers<never>();
+    const answered = afterSilence(ANSWER_WITHIN_MS, () => silence.reject(notAnswering('sidecar', undefined)));
+    try {
+      await Promise.race([this.#client.start(), silence.promise, this.#lost]);
+      const { fairlead } = protocol.Initialize.result.parse(this.#client.initializeResult);
+      const refusal = refusalOf(fairlead);
+      if (refusal !== undefined) throw refusal;
+      this.#info = fairlead;
+      return fairlead;
+    } catch (error) {
+      void this.stop();
+      this.#socket.destroy();
+      throw fromWire(error, !this.#endsOnPurpose);
+    } finally {
+      answered();
+    }
   }
 
+  /** Says goodbye. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#client.stop(2_000).catch(() => {});
-    this.#socket?.destroy();
+    this.#socket.destroy();
   }
 
-  /** @throws ExtensionError as the sidecar answers; `daemon.lost` when it ends first; `cancelled` */
+  /**
+   * @throws ExtensionError as the sidecar answers; `daemon.lost` when it ends first (see `isSuddenEnd`);
+   * `daemon.not-answering`; `cancelled`
+   */
   async request<Name extends RequestName>(
     name: Name,
     params: ParamsOf<Name>,
@@ -137,18 +162,54 @@ export class SidecarClient {
         onProgress(value.message ?? '', value.percentage);
       });
     }
+    const silence = this.#watchForSilence();
     try {
       // The library takes an absent token for one that is null.
       const answer =
         token === undefined
-          ? await this.#client.sendRequest(kind.method, all)
-          : await this.#client.sendRequest(kind.method, all, token);
-      return kind.result.parse(answer) as ResultOf<Name>;
+          ? this.#client.sendRequest(kind.method, all)
+          : this.#client.sendRequest(kind.method, all, token);
+      return kind.result.parse(await Promise.race([answer, this.#lost, silence.found])) as ResultOf<Name>;
     } catch (error) {
-      throw fromWire(error);
+      const failure = fromWire(error, !this.#endsOnPurpose);
+      if (isSuddenEnd(failure)) {
+        // Whoever asks again asks the next one: this one is known to be gone by then.
+        this.#socket.destroy();
+        await this.#lost.catch(() => {});
+      }
+      throw failure;
     } finally {
+      silence.end();
       listening?.dispose();
     }
+  }
+
+  /** `found` rejects once the sidecar has not answered for a while; nothing else settles it. */
+  #watchForSilence(): { found: Promise<never>; end(): void } {
+    const { promise: found, reject } = Promise.withResolvers<never>();
+    found.catch(() => {});
+    let isOver = false;
+    let cancel: () => void = () => {};
+    const wait = () => {
+      const timer = setTimeout(look, PING_MS);
+      cancel = () => clearTimeout(timer);
+    };
+    const look = () => {
+      cancel = afterSilence(ANSWER_WITHIN_MS, () => reject(notAnswering('sidecar', this.#info?.pid)));
+      const answered = () => {
+        cancel();
+        if (!isOver) wait();
+      };
+      this.#client.sendRequest(protocol.Ping.method, {}).then(answered, answered);
+    };
+    wait();
+    return {
+      found,
+      end: () => {
+        isOver = true;
+        cancel();
+      },
+    };
   }
 
   /**
@@ -167,40 +228,6 @@ export class SidecarClient {
       const parsed = kind.params.safeParse(params);
       if (parsed.success) listener(parsed.data as NewsOf<Name>);
     });
-  }
-
-  async #open(): Promise<StreamInfo> {
-    const socket = this.#next ?? (await this.#options.connect());
-    this.#next = undefined;
-    this.#socket = socket;
-    return { reader: socket, writer: socket, detached: true };
-  }
-
-  #onRunning(): void {
-    this.#readyAt = Date.now();
-    const info = this.#info();
-    if (refusalOf(info) === undefined) this.#options.onReady(info);
-  }
-
-  #info(): protocol.SidecarInfo {
-    return protocol.Initialize.result.parse(this.#client.initializeResult).fairlead;
-  }
-
-  async #onClosed(): Promise<{ action: CloseAction; handled: boolean }> {
-    if (this.#stopped) return { action: CloseAction.DoNotRestart, handled: true };
-    this.#options.onLost();
-    if (Date.now() - this.#readyAt > STEADY_MS) this.#losses = 0;
-    const wait = BACK_OFF_MS[Math.min(this.#losses, BACK_OFF_MS.length - 1)] ?? 0;
-    this.#losses += 1;
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    if (this.#stopped) return { action: CloseAction.DoNotRestart, handled: true };
-    try {
-      this.#next = await this.#options.connect();
-      return { action: CloseAction.Restart, handled: true };
-    } catch (error) {
-      this.#options.onFailed(error);
-      return { action: CloseAction.DoNotRestart, handled: true };
-    }
   }
 }
 
@@ -223,20 +250,22 @@ function refusalOf({ protocol: theirs, version }: protocol.SidecarInfo): Extensi
   return undefined;
 }
 
-function ended(): ExtensionError {
+function ended(isSudden: boolean): ExtensionError {
   return new ExtensionError('daemon.lost', 'The sidecar ended while this ran.', {
     hint: 'Try again; nothing that was decided is lost.',
+    data: isSudden ? SUDDEN_END : undefined,
   });
 }
 
-function fromWire(error: unknown): Error {
-  if (error instanceof ExtensionError) return error;
-  if (isLostConnection(error)) return ended();
+/** `isSudden`: nobody has ended the sidecar, should it have ended. */
+function fromWire(error: unknown, isSudden: boolean): Error {
+  if (error instanceof ExtensionError || error instanceof FairleadError) return error;
+  if (isLostConnection(error)) return ended(isSudden);
   if (!(error instanceof ResponseError)) {
     const message = error instanceof Error ? error.message : String(error);
     // The language client's own words; it has no code for them.
     return /disposed|connection got|is not running/i.test(message)
-      ? ended()
+      ? ended(isSudden)
       : new ExtensionError('internal', message);
   }
   if (error.code === -32800) return new ExtensionError('cancelled', 'Cancelled.');

@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import * as vscode from 'vscode';
 import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import { ExtensionError, failureOf } from '../failure.ts';
-import { askText } from '../messages.ts';
+import { ExtensionError, failureOf, isCancelled, isSuddenEnd } from '../failure.ts';
+import { askText, confirm } from '../messages.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { firstLook } from './first-look.ts';
 import { SidecarProgram } from './program.ts';
@@ -15,6 +16,8 @@ export type ConnectionState =
   | { kind: 'connecting' }
   | { kind: 'ready'; info: SidecarInfo }
   | { kind: 'lost' }
+  /** Somebody has ended the sidecar: it is started again only when it is asked for something. */
+  | { kind: 'ended' }
   | { kind: 'failed'; failure: Failure };
 
 type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void> };
@@ -22,10 +25,19 @@ type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void
 /** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
 const DRAWN_WITHIN_MS = 100;
 
-/** How long an ending sidecar is waited for, in milliseconds: what it has under way ends first. */
-const ENDS_WITHIN_MS = 30_000;
+/** Waits before the connection is made again after it was lost, in milliseconds; the last one is repeated. */
+const BACK_OFF_MS = [50, 200, 1_000, 3_000, 10_000] as const;
+/** A connection that lasted so long is one that works: the next loss starts with the shortest wait. */
+const STEADY_MS = 30_000;
+/** How often a sidecar that ends while it is greeted is followed by another attempt. */
+const GREETINGS = 4;
+/** How often what is to be done once is asked of another sidecar, after one has died over it. */
+const SIDECARS = 4;
+
+/** How long a sidecar that was killed is waited for, in milliseconds. */
+const ENDS_WITHIN_MS = 10_000;
 /** Between two looks for a sidecar that somebody else has started, in milliseconds. */
-const LOOK_AGAIN_MS = 5_000;
+const LOOK_AGAIN_MS = { failed: 5_000, ended: 1_000 } as const;
 
 /** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
 const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
@@ -46,10 +58,14 @@ export class Connection implements vscode.Disposable {
   readonly onDidGlimpse = this.#glimpsed.event;
   readonly #listeners: Listeners = {};
   #state: ConnectionState = { kind: 'off' };
+  /** The connection that is there. */
   #client: SidecarClient | undefined;
-  #starting: Promise<SidecarClient> | undefined;
-  #ready = Promise.withResolvers<void>();
-  #isReady = false;
+  /** The same, or the one that is being made. */
+  #current: Promise<SidecarClient> | undefined;
+  /** Counts beginnings: what an older one comes to is nobody's. */
+  #beginning = 0;
+  #losses = 0;
+  #readyAt = 0;
   #watching: NodeJS.Timeout | undefined;
   #replaceTried = false;
   #disposed = false;
@@ -76,22 +92,51 @@ export class Connection implements vscode.Disposable {
 
   /**
    * Asks the sidecar, which is started when it does not run.
-   * @throws ExtensionError as it answers; why it could not be started
+   * @throws ExtensionError as it answers; why it could not be started; `daemon.not-answering`; `cancelled`
    */
   async request<Name extends RequestName>(
     name: Name,
     params: ParamsOf<Name>,
     options: RequestOptions = {},
   ): Promise<ResultOf<Name>> {
-    const client = await this.start();
-    await this.#ready.promise;
+    const client = await unlessCancelled(this.start(), options.token);
     return client.request(name, params, options);
+  }
+
+  /** As {@link request} of a sidecar that is connected; else undefined. For what nobody waits for. */
+  async requestIfConnected<Name extends RequestName>(
+    name: Name,
+    params: ParamsOf<Name>,
+  ): Promise<ResultOf<Name> | undefined> {
+    return this.#client?.request(name, params);
+  }
+
+  /**
+   * As {@link request} of what is carried out once, though sidecars die while they carry it out: each next one is asked
+   * again under the same id. One that was ended on purpose is not followed by another.
+   */
+  async requestOnce<Name extends 'NewSession' | 'SendPrompt'>(
+    name: Name,
+    params: ParamsOf<Name>,
+    options: RequestOptions = {},
+  ): Promise<ResultOf<Name>> {
+    const named = { ...params, requestId: crypto.randomUUID() };
+    for (let attempt = 1; ; attempt += 1) {
+      const client = await unlessCancelled(this.start(), options.token);
+      // One of another build may not know of ids, and would carry it out a second time.
+      const isOurs = this.#state.kind === 'ready' && this.#state.info.build === this.#build;
+      try {
+        return await client.request(name, named, options);
+      } catch (error) {
+        const isGivenUp = options.token?.isCancellationRequested === true || attempt === SIDECARS;
+        if (!isSuddenEnd(error) || !isOurs || isGivenUp) throw error;
+      }
+    }
   }
 
   /** See `SidecarClient.attach`. */
   async attach(session: string, pane: Pane, options: AttachmentOptions): Promise<Attachment> {
     const client = await this.start();
-    await this.#ready.promise;
     return client.attach(session, pane, options);
   }
 
@@ -126,58 +171,122 @@ export class Connection implements vscode.Disposable {
 
   /** Connects when that has not been done; after a failure, again. */
   start(): Promise<SidecarClient> {
-    this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#starting = undefined;
-      this.#fail(error);
-      throw error;
-    });
-    return this.#starting;
+    if (this.#current !== undefined) return this.#current;
+    this.#setState({ kind: 'connecting' });
+    return this.#begin();
   }
 
   /**
    * Ends the sidecar, which leaves its agents running, and starts the one of this extension. What it has under way it
-   * ends first; `token` gives up waiting for that, and takes nothing back.
+   * ends first; `token` gives up waiting for that, and takes nothing back. One that does not answer, or is of another
+   * protocol, is ended all the same.
    */
   async restart(token?: vscode.CancellationToken): Promise<void> {
-    const work = this.#restart();
-    if (token === undefined) return work;
-    const { promise: givenUp, resolve } = Promise.withResolvers<void>();
-    const listening = token.onCancellationRequested(() => resolve());
+    const before = this.#client;
+    this.#client = undefined;
+    this.#setState({ kind: 'connecting' });
+    const work = this.#begin(async () => {
+      await before?.stop();
+      await this.#end();
+    });
     // A failure after that shows in the status bar, as that of any other connection.
     work.catch(() => {});
-    await Promise.race([work, givenUp]);
-    listening.dispose();
-  }
-
-  async #restart(): Promise<void> {
-    const before = this.#state.kind === 'ready' ? this.#state.info.pid : undefined;
-    await this.request('StopSidecar', { terminals: false }).catch((error: unknown) => {
-      // Ending is what was asked for: a connection that went first is no failure.
-      if (failureOf(error).code !== 'daemon.lost') this.#output.warn(failureOf(error).message);
+    await unlessCancelled(work, token).catch((error: unknown) => {
+      if (!isCancelled(error)) throw error;
     });
-    await this.#drop();
-    // It answers before it takes no more connections: one that it takes then is lost in the midst of the greeting.
-    if (before !== undefined) await ended(before);
-    await this.start();
   }
 
-  async #start(): Promise<SidecarClient> {
-    if (this.#disposed) throw new ExtensionError('cancelled', 'The window is closing.');
-    this.#setState({ kind: 'connecting' });
+  /** Ends the sidecar, over a connection of the program's own. */
+  async #end(): Promise<void> {
+    try {
+      await this.#program.end();
+    } catch (error) {
+      const pid = silentPid(error);
+      if (pid === undefined) throw error;
+      const question = `The sidecar (pid ${pid}) does not answer. End it?`;
+      if (!(await confirm(question, 'Agents go on, and nothing that was decided is lost.', 'End Sidecar'))) {
+        throw error;
+      }
+      process.kill(pid, 'SIGKILL');
+      await ended(pid);
+    }
+  }
+
+  /** Makes the connection, once `before` is done. A failure is told by the state, unless `isQuiet`. */
+  #begin(
+    before?: () => Promise<void>,
+    { isQuiet, mayStart }: { isQuiet: boolean; mayStart: boolean } = { isQuiet: false, mayStart: true },
+  ): Promise<SidecarClient> {
+    this.#beginning += 1;
+    const beginning = this.#beginning;
+    clearTimeout(this.#watching);
+    const make = async () => {
+      await before?.();
+      return this.#connect(beginning, mayStart);
+    };
+    const current = make().catch((error: unknown) => {
+      if (beginning === this.#beginning) {
+        this.#current = undefined;
+        if (!this.#disposed) {
+          if (!isQuiet) this.#setState({ kind: 'failed', failure: failureOf(error) });
+          this.#watch();
+        }
+      }
+      throw error;
+    });
+    this.#current = current;
+    // Whoever waits for it hears of it.
+    current.catch(() => {});
+    return current;
+  }
+
+  /** One that was just ending when it was met is followed by the next. */
+  async #connect(beginning: number, mayStart: boolean): Promise<SidecarClient> {
+    for (const wait of [...BACK_OFF_MS.slice(0, GREETINGS), undefined]) {
+      if (this.#disposed) throw new ExtensionError('cancelled', 'The window is closing.');
+      try {
+        const { client, info } = await this.#greet(mayStart);
+        if (beginning !== this.#beginning || this.#disposed) {
+          await client.stop();
+          return this.start();
+        }
+        this.#onReady(client, info);
+        return client;
+      } catch (error) {
+        if (failureOf(error).code !== 'daemon.lost' || wait === undefined) throw error;
+        await pause(wait);
+      }
+    }
+    throw new ExtensionError('daemon.lost', 'The sidecar ends whenever it is met.');
+  }
+
+  /** A connection; an older sidecar that is idle is replaced before. */
+  async #greet(mayStart: boolean): Promise<{ client: SidecarClient; info: SidecarInfo }> {
+    const first = await this.#clientOf(await this.#program.connect(mayStart));
+    const info = await first.start();
+    if (info.build === this.#build || this.#replaceTried || !mayStart) return { client: first, info };
+    this.#replaceTried = true;
+    // `fairlead up` knows which of two builds is to give way, and that a busy one is left alone: one with a client is.
+    await first.stop();
+    const socket = await this.#program.start().catch((error: unknown) => {
+      this.#output.warn(failureOf(error).message);
+      return undefined;
+    });
+    const client = await this.#clientOf(socket ?? (await this.#program.connect(mayStart)));
+    return { client, info: await client.start() };
+  }
+
+  async #clientOf(socket: Socket): Promise<SidecarClient> {
     const { SidecarClient } = await import('./client.ts');
-    const client = new SidecarClient({
-      connect: () => this.#program.connect(),
+    const client: SidecarClient = new SidecarClient({
+      socket,
       output: this.#output,
       info: { name: 'vscode', version: this.#version, build: this.#build },
       environment: environmentOf(process.env),
-      onReady: (info) => this.#onReady(info),
-      onLost: () => this.#onLost(),
-      onFailed: (error) => this.#onFailed(error),
+      onLost: (onPurpose) => this.#onLost(client, onPurpose),
       ask,
     });
-    this.#client = client;
     this.#listenTo(client);
-    await client.start();
     return client;
   }
 
@@ -191,64 +300,42 @@ export class Connection implements vscode.Disposable {
     pass('EventHappened');
   }
 
-  #onReady(info: SidecarInfo): void {
+  #onReady(client: SidecarClient, info: SidecarInfo): void {
     this.#output.info(`Connected to the sidecar ${info.version} (${info.build}), pid ${info.pid}.`);
-    this.#isReady = true;
-    this.#ready.resolve();
+    this.#client = client;
+    this.#readyAt = Date.now();
     this.#setState({ kind: 'ready', info });
-    if (info.build !== this.#build && !this.#replaceTried) {
-      this.#replaceTried = true;
-      // `fairlead up` knows which of two builds is to give way, and that a busy one is left alone.
-      this.#program.start().then(
-        (socket) => socket.destroy(),
-        (error: unknown) => this.#output.warn(failureOf(error).message),
-      );
-    }
   }
 
-  #onLost(): void {
-    this.#wait();
-    if (!this.#disposed) this.#setState({ kind: 'lost' });
-  }
-
-  #onFailed(error: unknown): void {
+  #onLost(client: SidecarClient, onPurpose: boolean): void {
+    if (client !== this.#client || this.#disposed) return;
     this.#client = undefined;
-    this.#starting = undefined;
-    // Who waits for the connection is not kept waiting for ever.
-    this.#ready.promise.catch(() => {});
-    this.#ready.reject(error);
-    this.#ready = Promise.withResolvers();
-    if (!this.#disposed) this.#fail(error);
-  }
-
-  /** Requests wait for the next connection. */
-  #wait(): void {
-    if (!this.#isReady) return;
-    this.#isReady = false;
-    this.#ready = Promise.withResolvers();
+    if (onPurpose) {
+      this.#current = undefined;
+      this.#setState({ kind: 'ended' });
+      this.#watch();
+      return;
+    }
+    this.#setState({ kind: 'lost' });
+    if (Date.now() - this.#readyAt > STEADY_MS) this.#losses = 0;
+    const wait = BACK_OFF_MS[Math.min(this.#losses, BACK_OFF_MS.length - 1)] ?? 0;
+    this.#losses += 1;
+    void this.#begin(() => pause(wait));
   }
 
   /** Nothing is started any more unless somebody asks; a sidecar that another window or a command starts is joined. */
-  #fail(error: unknown): void {
-    this.#setState({ kind: 'failed', failure: failureOf(error) });
+  #watch(): void {
+    const { kind } = this.#state;
+    if (kind !== 'failed' && kind !== 'ended') return;
     clearTimeout(this.#watching);
-    this.#watching = setTimeout(() => void this.#joinAnother(error), LOOK_AGAIN_MS);
+    this.#watching = setTimeout(() => void this.#joinAnother(), LOOK_AGAIN_MS[kind]);
   }
 
-  async #joinAnother(error: unknown): Promise<void> {
+  async #joinAnother(): Promise<void> {
     const isThere = await this.#program.isRunning();
-    if (this.#disposed || this.#state.kind !== 'failed') return;
-    // A failure is shown by the state.
-    if (isThere) return void this.start().catch(() => {});
-    this.#fail(error);
-  }
-
-  async #drop(): Promise<void> {
-    const client = this.#client;
-    this.#client = undefined;
-    this.#starting = undefined;
-    this.#wait();
-    await client?.stop();
+    if (this.#disposed || this.#current !== undefined) return;
+    if (isThere) void this.#begin(undefined, { isQuiet: true, mayStart: false });
+    else this.#watch();
   }
 
   #setState(state: ConnectionState): void {
@@ -261,7 +348,7 @@ export class Connection implements vscode.Disposable {
     this.#disposed = true;
     clearTimeout(this.#watching);
     this.#program.dispose();
-    await this.#drop();
+    await this.#client?.stop();
   }
 
   dispose(): void {
@@ -286,6 +373,32 @@ function isAlive(pid: number): boolean {
     // What may not be signalled lives.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
+}
+
+/** The process that an error names which says that the sidecar does not answer. */
+function silentPid(error: unknown): number | undefined {
+  const { code, data } = failureOf(error);
+  if (code !== 'daemon.not-answering' || typeof data !== 'object' || data === null) return undefined;
+  const pid: unknown = Reflect.get(data, 'pid');
+  return typeof pid === 'number' && pid > 1 ? pid : undefined;
+}
+
+/** Gives up waiting for `work` when `token` is cancelled. @throws ExtensionError `cancelled` */
+async function unlessCancelled<T>(work: Promise<T>, token?: vscode.CancellationToken): Promise<T> {
+  if (token === undefined) return work;
+  const givenUp = Promise.withResolvers<never>();
+  const cancel = () => givenUp.reject(new ExtensionError('cancelled', 'Cancelled.'));
+  if (token.isCancellationRequested) cancel();
+  const listening = token.onCancellationRequested(cancel);
+  try {
+    return await Promise.race([work, givenUp.promise]);
+  } finally {
+    listening.dispose();
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function environmentOf(environment: NodeJS.ProcessEnv): Record<string, string> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { ExtensionError } from '../failure.ts';
+import { ExtensionError, failureOf } from '../failure.ts';
 
 export interface ProgramOptions {
   /** Folder with the bundles: `fairlead.js` and what it starts. */
@@ -24,29 +24,51 @@ const START_WITHIN_MS = 60_000;
  */
 export class SidecarProgram {
   readonly #options: ProgramOptions;
-  #starting: ChildProcess | undefined;
+  readonly #running = new Set<ChildProcess>();
+  /** Where the sidecar is or would be, once the program has told it. */
+  #told: string | undefined;
 
   constructor(options: ProgramOptions) {
     this.#options = options;
   }
 
-  /** A connected socket. @throws ExtensionError as `fairlead up` says it, `daemon.spawn-failed` */
-  async connect(): Promise<Socket> {
-    const known = this.#options.remembered();
+  /**
+   * A connected socket.
+   * @throws ExtensionError as `fairlead up` says it, `daemon.spawn-failed`; without `mayStart` `daemon.not-running`
+   */
+  async connect(mayStart = true): Promise<Socket> {
+    const known = this.#told ?? this.#options.remembered();
     const socket = known === undefined ? undefined : await tryConnect(known);
     if (socket !== undefined) return socket;
-    return this.start();
+    if (mayStart) return this.start();
+    throw new ExtensionError('daemon.not-running', 'The sidecar does not run.');
   }
 
   /** Has `fairlead up` start the sidecar, or replace an older one that is idle, and connects. */
   async start(): Promise<Socket> {
-    const path = await this.#up();
+    const began = Date.now();
+    const path = socketIn(await this.#run('up', START_WITHIN_MS));
+    if (path === undefined) {
+      throw new ExtensionError('daemon.spawn-failed', 'The sidecar did not say where it is.', {
+        hint: 'Run "Fairlead: Doctor" and look at its log.',
+      });
+    }
+    this.#options.log(`The sidecar was there after ${Date.now() - began} ms.`);
     this.#options.remember(path);
+    this.#told = path;
     const socket = await tryConnect(path);
     if (socket !== undefined) return socket;
-    throw new ExtensionError('daemon.spawn-failed', 'The sidecar ended as soon as it had started.', {
+    throw new ExtensionError('daemon.lost', 'The sidecar ended as soon as it had started.', {
       hint: 'Run "Fairlead: Doctor" and look at its log.',
     });
+  }
+
+  /**
+   * Has `fairlead down` end the sidecar, which first ends what it has under way, of whatever build and protocol it is.
+   * @throws ExtensionError as `fairlead down` says it, `daemon.not-answering` with the pid in its data
+   */
+  async end(): Promise<void> {
+    await this.#run('down');
   }
 
   /** Where the sidecar was the last time. */
@@ -54,46 +76,60 @@ export class SidecarProgram {
     return this.#options.remembered();
   }
 
-  /** Whether somebody listens where the sidecar was the last time. */
+  /** Whether somebody listens where the sidecar is or would be. */
   async isRunning(): Promise<boolean> {
-    const known = this.#options.remembered();
+    this.#told ??= await this.#run('status', START_WITHIN_MS).then(socketIn, () => undefined);
+    const known = this.#told ?? this.#options.remembered();
     const socket = known === undefined ? undefined : await tryConnect(known);
     socket?.destroy();
     return socket !== undefined;
   }
 
   dispose(): void {
-    this.#starting?.kill();
+    for (const child of this.#running) child.kill();
   }
 
-  #up(): Promise<string> {
-    const { bundles, environment, log } = this.#options;
-    const nodePath = this.#options.nodePath();
-    const node = nodePath === '' ? process.execPath : nodePath;
-    const began = Date.now();
+  /** What `fairlead COMMAND --json` prints, run by the first Node that there is. */
+  async #run(command: string, timeout = 0): Promise<string> {
+    const setting = this.#options.nodePath();
+    const nodes = [...(setting === '' ? [] : [setting]), process.execPath, 'node'];
+    let first: unknown;
+    for (const node of nodes) {
+      try {
+        return await this.#runWith(node, command, timeout);
+      } catch (error) {
+        first ??= error;
+        if (failureOf(error).code !== 'node.missing') throw error;
+        this.#options.log(failureOf(error).message);
+      }
+    }
+    throw first;
+  }
+
+  #runWith(node: string, command: string, timeout: number): Promise<string> {
+    const { bundles, environment } = this.#options;
+    const setting = this.#options.nodePath();
     return new Promise((resolve, reject) => {
-      this.#starting = execFile(
+      const child = execFile(
         node,
-        [join(bundles, 'fairlead.js'), 'up', '--json'],
+        [join(bundles, 'fairlead.js'), command, '--json'],
         {
           cwd: '/',
-          timeout: START_WITHIN_MS,
+          timeout,
           windowsHide: true,
           env: {
             ...environment,
             ELECTRON_RUN_AS_NODE: '1',
-            ...(nodePath === '' ? {} : { FAIRLEAD_NODE_PATH: nodePath }),
+            ...(setting === '' ? {} : { FAIRLEAD_NODE_PATH: setting }),
           },
         },
         (error, stdout, stderr) => {
-          const socket = field(stdout, 'socket');
-          if (error === null && socket !== undefined) {
-            log(`The sidecar was there after ${Date.now() - began} ms.`);
-            return resolve(socket);
-          }
-          reject(startFailure(error, stderr, node));
+          this.#running.delete(child);
+          if (error === null) resolve(stdout);
+          else reject(startFailure(error, stderr, node));
         },
       );
+      this.#running.add(child);
     });
   }
 }
@@ -111,32 +147,36 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
   });
 }
 
-function field(json: string, name: string): string | undefined {
+/** The socket that the output of a command names. */
+function socketIn(json: string): string | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    const found = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+    const found = typeof value === 'object' && value !== null ? Reflect.get(value, 'socket') : undefined;
     return typeof found === 'string' ? found : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** `fairlead up --json` prints its error as JSON; what never came so far is the Node's or the system's. */
-function startFailure(error: Error | null, stderr: string, node: string): ExtensionError {
+/** What a command prints with `--json` when it fails; what never came so far is the Node's or the system's. */
+function startFailure(error: Error, stderr: string, node: string): ExtensionError {
   for (const line of stderr.split('\n')) {
     try {
       const { error: told } = JSON.parse(line) as {
-        error?: { code?: string; message?: string; hint?: string };
+        error?: { code?: string; message?: string; hint?: string; data?: unknown };
       };
       if (told?.code !== undefined && told.message !== undefined) {
-        return new ExtensionError(told.code, told.message, { hint: told.hint ?? undefined });
+        return new ExtensionError(told.code, told.message, { hint: told.hint ?? undefined, data: told.data });
       }
     } catch {
       // Not the line.
     }
   }
-  const said = stderr.trim() || (error?.message ?? 'it said nothing');
-  return new ExtensionError('daemon.spawn-failed', `The sidecar could not be started with ${node}: ${said}`, {
-    hint: 'Set fairlead.nodePath to a Node.js of version 22.13 or newer.',
-  });
+  const said = stderr.trim() || error.message;
+  const isMissing = 'code' in error && (error.code === 'ENOENT' || error.code === 'EACCES');
+  return new ExtensionError(
+    isMissing ? 'node.missing' : 'daemon.spawn-failed',
+    `The sidecar could not be started with ${node}: ${said}`,
+    { hint: 'Set fairlead.nodePath to a Node.js of version 22.13 or newer.' },
+  );
 }

@@ -34,6 +34,8 @@ export class FleetStatus implements vscode.Disposable {
     if (state.kind === 'failed') {
       this.#item.text = '$(error) Fairlead';
       this.#item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
+    } else if (state.kind === 'ended') {
+      this.#item.text = '$(debug-disconnect) Fairlead';
     } else if (state.kind === 'lost') {
       this.#item.text = '$(sync~spin) Fairlead';
     } else if (needing > 0) {
@@ -53,6 +55,7 @@ export class FleetStatus implements vscode.Disposable {
     const { state } = this.#connection;
     if (state.kind === 'failed') return state.failure.message;
     if (state.kind === 'lost') return 'the connection to the sidecar is being made again';
+    if (state.kind === 'ended') return 'the sidecar was ended; agents go on';
     if (state.kind === 'off') return 'the sidecar is started with the first session';
     if (state.kind === 'connecting') return 'connecting to the sidecar';
     if (all === 0) return 'no session';
@@ -86,7 +89,9 @@ export class FleetStatus implements vscode.Disposable {
     const links = [
       state.kind === 'failed'
         ? '[$(refresh) Try again](command:fairlead.retry)'
-        : '[$(add) New session](command:fairlead.newSession)',
+        : state.kind === 'ended'
+          ? '[$(play) Start](command:fairlead.retry)'
+          : '[$(add) New session](command:fairlead.newSession)',
       '[$(pulse) Doctor](command:fairlead.doctor)',
       '[$(output) Log](command:fairlead.showLog)',
       '[$(debug-restart) Restart](command:fairlead.restartSidecar)',

@@ -5,12 +5,13 @@ import { SessionDecorations } from './decorations.ts';
 import { type FleetNode, FleetTree } from './fleet-tree.ts';
 
 /** What an empty view says, as `viewsWelcome` matches it. */
-type Emptiness = 'connecting' | 'failed' | 'no-repository' | 'no-claude' | 'no-session';
+type Emptiness = 'connecting' | 'failed' | 'ended' | 'no-repository' | 'no-claude' | 'no-session';
 
 /** What stands above the rows while they may be out of date. */
 const MESSAGE: Partial<Record<ConnectionState['kind'], string>> = {
   lost: 'The connection to the sidecar is being made again…',
   failed: 'Not connected to the sidecar. This is how the sessions were.',
+  ended: 'The sidecar was ended. This is how the sessions were.',
 };
 
 /** The Fairlead view: the tree, its badge, and what is said while it is empty. */
@@ -74,7 +75,8 @@ export class FleetPanel implements vscode.Disposable {
 
   #emptiness(): Emptiness {
     const { connection, fleet, repositories } = this.#context;
-    if (connection.state.kind === 'failed') return 'failed';
+    const { kind } = connection.state;
+    if (kind === 'failed' || kind === 'ended') return kind;
     if (!fleet.isLoaded || !repositories.isKnown) return 'connecting';
     if (repositories.all.length === 0) return 'no-repository';
     void this.#askForClaude();
@@ -85,8 +87,12 @@ export class FleetPanel implements vscode.Disposable {
   async #askForClaude(): Promise<void> {
     if (this.#asked || this.#context.fleet.sessions.length > 0) return;
     this.#asked = true;
-    const findings = await this.#context.connection.request('Doctor', { folder: null }).catch(() => []);
-    this.#claudeIsMissing = findings.some(({ check, state }) => check === 'claude' && state === 'problem');
+    const findings = await this.#context.connection
+      .requestIfConnected('Doctor', { folder: null })
+      .catch(() => undefined);
+    this.#claudeIsMissing = (findings ?? []).some(
+      ({ check, state }) => check === 'claude' && state === 'problem',
+    );
     if (this.#claudeIsMissing) this.#draw();
   }
 

@@ -77,8 +77,10 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
     return reading;
   }
 
-  async #readInWorktree(uri: vscode.Uri): Promise<Uint8Array> {
-    const content = await this.#read(uri);
+  /** `isPoll`: nobody waits for it, so that no sidecar is started for it. */
+  async #readInWorktree(uri: vscode.Uri, isPoll = false): Promise<Uint8Array> {
+    const content = await this.#read(uri, isPoll);
+    if (content === undefined) return new Uint8Array();
     const key = uri.toString();
     const before = this.#inWorktree.get(key);
     if (before === undefined || !equal(before.content, content)) {
@@ -89,24 +91,30 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
 
   async #look(uri: vscode.Uri): Promise<void> {
     const before = this.#inWorktree.get(uri.toString())?.mtime;
-    await this.#readInWorktree(uri).catch(() => undefined);
+    await this.#readInWorktree(uri, true).catch(() => undefined);
     if (this.#inWorktree.get(uri.toString())?.mtime !== before) {
       this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     }
   }
 
-  async #read(uri: vscode.Uri): Promise<Uint8Array> {
-    const { content } = await this.#connection
-      .request('Contents', {
-        session: uri.authority,
-        path: uri.path.slice(1),
-        ...(uri.query === '' ? {} : { commit: uri.query }),
-      })
-      .catch((error: unknown) => {
-        // An editor of a session that is no more is no failure of anything.
-        if (failureOf(error).code === 'session.missing') return { content: null };
-        throw error;
-      });
+  async #read(uri: vscode.Uri): Promise<Uint8Array>;
+  async #read(uri: vscode.Uri, isPoll: boolean): Promise<Uint8Array | undefined>;
+  async #read(uri: vscode.Uri, isPoll = false): Promise<Uint8Array | undefined> {
+    const params = {
+      session: uri.authority,
+      path: uri.path.slice(1),
+      ...(uri.query === '' ? {} : { commit: uri.query }),
+    };
+    const answer = await (isPoll
+      ? this.#connection.requestIfConnected('Contents', params)
+      : this.#connection.request('Contents', params)
+    ).catch((error: unknown) => {
+      // An editor of a session that is no more is no failure of anything.
+      if (failureOf(error).code === 'session.missing') return { content: null };
+      throw error;
+    });
+    if (answer === undefined) return undefined;
+    const { content } = answer;
     if (content === null) throw vscode.FileSystemError.FileNotFound(uri);
     return Buffer.from(content, 'base64');
   }

@@ -147,7 +147,7 @@ export class SessionTerminals implements vscode.Disposable {
     const id = this.active;
     const session = id === undefined ? undefined : this.#fleet.get(id);
     if (session === undefined || !session.unread || !this.mayBeOnScreen(session.id)) return;
-    void this.#connection.request('MarkRead', { session: session.id }).catch(() => {});
+    void this.#connection.requestIfConnected('MarkRead', { session: session.id }).catch(() => {});
   }
 
   #onClose(terminal: vscode.Terminal): void {

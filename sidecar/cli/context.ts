@@ -11,8 +11,8 @@ export interface CommandContext {
   now(): number;
   /** Connects, starting the sidecar when there is none. */
   sidecar(): Promise<SidecarConnection>;
-  /** The sidecar when it runs. */
-  runningSidecar(): Promise<SidecarConnection | undefined>;
+  /** The sidecar when it runs. With `anyVersion` also one that only can be ended. */
+  runningSidecar(options?: { anyVersion: boolean }): Promise<SidecarConnection | undefined>;
   /** Aborts at the first Ctrl-C. */
   signal: AbortSignal;
 }

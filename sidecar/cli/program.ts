@@ -45,8 +45,10 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
         output,
         now: () => Date.now(),
         sidecar: async () => keep(await SidecarConnection.open(surroundings, { start: true })),
-        runningSidecar: async () => {
-          const found = await SidecarConnection.open(surroundings, { start: false }).catch(ifNotRunning);
+        runningSidecar: async ({ anyVersion } = { anyVersion: false }) => {
+          const found = await SidecarConnection.open(surroundings, { start: false, anyVersion }).catch(
+            ifNotRunning,
+          );
           return found === undefined ? undefined : keep(found);
         },
       };

@@ -56,12 +56,15 @@ export class SidecarConnection {
 
   /**
    * Connects to the sidecar of this home. With `start` one is started when there is none, and an older one that is
-   * idle is replaced.
+   * idle is replaced. With `anyVersion` one that this program can only end is taken, too.
    * @throws FairleadError `daemon.not-running` (without `start`), `daemon.not-answering`, `daemon.spawn-failed`, `daemon.lost`,
    * `node.missing`, `home.read-only`, `home.socket-path-too-long`, `store.newer`, `store.damaged`, `disk.full`,
    * `client.too-old`, `client.too-new`
    */
-  static async open(request: ConnectionRequest, options: { start: boolean }): Promise<SidecarConnection> {
+  static async open(
+    request: ConnectionRequest,
+    options: { start: boolean; anyVersion?: boolean },
+  ): Promise<SidecarConnection> {
     const paths = pathsFor(request.environment);
     requireSocketPath(paths);
     if (!options.start) {
@@ -71,7 +74,7 @@ export class SidecarConnection {
           hint: 'Start it: fairlead up',
         });
       }
-      return SidecarConnection.#greet(socket, request, paths.sidecarLock);
+      return SidecarConnection.#greet(socket, request, paths.sidecarLock, options.anyVersion);
     }
     preparePaths(paths);
     const daemon = sidecarProcess(paths, request.environment);
@@ -102,7 +105,12 @@ export class SidecarConnection {
     }
   }
 
-  static async #greet(socket: Socket, request: ConnectionRequest, lock: string): Promise<SidecarConnection> {
+  static async #greet(
+    socket: Socket,
+    request: ConnectionRequest,
+    lock: string,
+    anyVersion = false,
+  ): Promise<SidecarConnection> {
     const connection = createMessageConnection(
       new StreamMessageReader(socket),
       new StreamMessageWriter(socket),
@@ -137,7 +145,7 @@ export class SidecarConnection {
         },
       });
       const { fairlead } = Initialize.result.parse(await Promise.race([greeting, lost, silence.promise]));
-      requireCommonVersion(fairlead);
+      if (!anyVersion) requireCommonVersion(fairlead);
       return new SidecarConnection(socket, connection, fairlead);
     } catch (error) {
       socket.destroy();

@@ -461,6 +461,9 @@ export class Sidecar {
     }
     const left = request.terminals ? 0 : running();
     report('Ending the sidecar', 90);
+    for (const client of this.#server.clients) {
+      if (client !== asker) client.notify(SidecarEnding, { waitsFor: [] });
+    }
     // After the answer has gone out.
     setTimeout(() => void this.end(asker), 20);
     return { stopped: true, running: left, ended, orphans: this.#fleet.orphans.size };

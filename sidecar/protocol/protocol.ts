@@ -175,7 +175,10 @@ export const StopSidecar = request(
   }),
 );
 
-/** To the client that asked for the end, whenever it changes: what is waited for, in words. */
+/**
+ * To the client that asked for the end, whenever it changes: what is waited for, in words. To every other one once, with
+ * nothing: somebody has ended the sidecar, and it is not to be started again by itself.
+ */
 export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor: z.array(z.string()) }));
 
 // ── Sessions ─────────────────────────────────────────────────────────────────

@@ -8,16 +8,22 @@ const DIST = resolve(import.meta.dirname, '../../dist');
 export class Bundles implements Disposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'fairlead-bundles-'));
 
-  /** The folder of a bundle that calls itself `version`. */
-  of(version: string): string {
-    const folder = join(this.#root, version);
+  /** The folder of a bundle that calls itself `version`, and where they are given, that `build` and protocol. */
+  of(version: string, { build, protocol }: { build?: string; protocol?: number } = {}): string {
+    const folder = join(this.#root, `${version}-${build}-${protocol}`);
     cpSync(DIST, folder, { recursive: true });
     for (const name of ['fairlead.js', 'sidecar.js', 'ptyhost.js']) {
       const file = join(folder, name);
-      const text = readFileSync(file, 'utf8');
-      const patched = text.replace(/\b(version: ?)"\d+\.\d+\.\d+",/, `$1"${version}",`);
-      if (patched === text) throw new Error(`${name} has no version to replace`);
-      writeFileSync(file, patched);
+      const replace = (pattern: RegExp, text: string) => {
+        const before = readFileSync(file, 'utf8');
+        if (!pattern.test(before)) throw new Error(`${name} has nothing that ${pattern} finds`);
+        writeFileSync(file, before.replace(pattern, text));
+      };
+      replace(/\bversion:\s*"\d+\.\d+\.\d+",/, `version:"${version}",`);
+      if (build !== undefined) replace(/\bid:\s*"[0-9a-f]{12}"/, `id:"${build}"`);
+      if (protocol === undefined || name === 'ptyhost.js') continue;
+      const versions = `PROTOCOL_VERSIONS={oldest:${protocol},newest:${protocol}}`;
+      replace(/\bPROTOCOL_VERSIONS\s*=\s*\{[^}]*\}/, versions);
     }
     return folder;
   }

@@ -70,7 +70,7 @@ async function up(context: CommandContext): Promise<void> {
 
 async function down(context: CommandContext, options: { all: boolean }): Promise<void> {
   const paths = pathsFor(context.environment);
-  let sidecar = await context.runningSidecar();
+  let sidecar = await context.runningSidecar({ anyVersion: true });
   const ran = sidecar !== undefined;
   // Agents live on in the ptyhost; to end them takes a sidecar, which knows whose they are.
   if (sidecar === undefined && options.all && (await isServed(paths.ptyhostSocket))) {
@@ -85,9 +85,9 @@ async function down(context: CommandContext, options: { all: boolean }): Promise
     );
     return;
   }
-  sidecar.onNotification(protocol.SidecarEnding, ({ waitsFor }) =>
-    context.output.note(`Waiting for ${waitsFor.map(printable).join(', and ')}…`),
-  );
+  sidecar.onNotification(protocol.SidecarEnding, ({ waitsFor }) => {
+    if (waitsFor.length > 0) context.output.note(`Waiting for ${waitsFor.map(printable).join(', and ')}…`);
+  });
   const answer = await sidecar.request(protocol.StopSidecar, { terminals: options.all }, context.signal);
   try {
     await sidecar.ended(context.signal);
@@ -115,18 +115,18 @@ async function isServed(socket: string): Promise<boolean> {
 }
 
 async function status(context: CommandContext): Promise<void> {
+  const { home, sidecarSocket: socket } = pathsFor(context.environment);
   const sidecar = await context.runningSidecar();
   if (sidecar === undefined) {
-    const { home } = pathsFor(context.environment);
     context.output.result(
-      { sidecar: null, ptyhost: null, home },
+      { sidecar: null, ptyhost: null, home, socket },
       () => `The sidecar does not run (${home}).`,
     );
     return;
   }
   const found = await sidecar.request(protocol.Status, {});
   const sessions = context.output.json ? [] : await sidecar.request(protocol.ListSessions, {});
-  context.output.result(found, () => {
+  context.output.result({ ...found, socket }, () => {
     const megabytes = (bytes: number | null) =>
       bytes === null ? '?' : `${Math.round(bytes / 1_048_576)} MB`;
     const now = context.now();

@@ -16,7 +16,7 @@ const Manifest = z.looseObject({
     viewsWelcome: z.array(z.looseObject({ contents: z.string() })),
     colors: z.array(z.looseObject({ id: z.string() })),
     configuration: z.looseObject({
-      properties: z.record(z.string(), z.looseObject({ markdownDescription: z.string() })),
+      properties: z.record(z.string(), z.looseObject({ markdownDescription: z.string(), scope: z.string() })),
     }),
     walkthroughs: z.array(
       z.looseObject({
@@ -36,6 +36,10 @@ const handled = [...source.matchAll(/^ {2}'(fairlead\.\w+)': \{/gm)].map((found)
 const declared = contributes.commands.map(({ command }) => command);
 
 describe('the manifest', () => {
+  it('lets no repository say which program runs the sidecar', () => {
+    expect(contributes.configuration.properties['fairlead.nodePath']?.scope).toBe('machine');
+  });
+
   it('declares exactly the commands of the table', () => {
     expect(handled.length).toBeGreaterThan(10);
     expect([...handled].sort()).toEqual([...declared].sort());

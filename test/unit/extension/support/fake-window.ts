@@ -55,10 +55,13 @@ interface FakeTerminal {
  */
 export class FakeWindow {
   isTrusted = true;
+  /** What the person has set, by the name below `fairlead`. */
+  settings: Readonly<Record<string, unknown>> = {};
   /** What is told, in order. */
   readonly said: string[] = [];
-  /** What quick picks choose from, by title; each is left with Escape unless `pick` says otherwise. */
+  /** Titles of what was asked. */
   readonly asked: string[] = [];
+  /** What the person picks, by the title or the message; nothing unless a test says otherwise. */
   pick: (title: string) => unknown = () => undefined;
   readonly terminals: FakeTerminal[] = [];
   readonly #commands = new Map<string, (...args: unknown[]) => unknown>();
@@ -79,7 +82,10 @@ export class FakeWindow {
 
   /** What `import 'vscode'` gives. */
   module() {
-    const say = async (text: string) => void this.said.push(text);
+    const say = async (text: string) => {
+      this.said.push(text);
+      return this.pick(text);
+    };
     const never = () => new Disposable(() => {});
     const self = this;
     return {
@@ -140,7 +146,9 @@ export class FakeWindow {
         onDidGrantWorkspaceTrust: this.#trusted.event,
         onDidChangeWorkspaceFolders: never,
         workspaceFolders: undefined,
-        getConfiguration: () => ({ get: (_name: string, standard: unknown) => standard }),
+        getConfiguration: () => ({
+          get: (name: string, standard: unknown) => this.settings[name] ?? standard,
+        }),
         registerFileSystemProvider: never,
       },
     };
