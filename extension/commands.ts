@@ -3,6 +3,7 @@ import type { Session } from '../sidecar/protocol/session.ts';
 import { answer, giveAnswer } from './actions/answer.ts';
 import { showConversation } from './actions/conversation.ts';
 import { doctor } from './actions/doctor.ts';
+import { keepingPrompt } from './actions/kept-prompt.ts';
 import { land } from './actions/land.ts';
 import { newSession, newSessionFromEditor } from './actions/new-session.ts';
 import type { Context } from './context.ts';
@@ -80,8 +81,10 @@ export const COMMANDS = {
         ignoreFocusOut: true,
       });
       if (text === undefined || text.trim() === '') return;
-      const { confirmed } = await withProgress('Sending the prompt', (options) =>
-        connection.requestOnce('SendPrompt', { session: session.id, text }, options),
+      const { confirmed } = await keepingPrompt(text, () =>
+        withProgress('Sending the prompt', (options) =>
+          connection.requestOnce('SendPrompt', { session: session.id, text }, options),
+        ),
       );
       if (!confirmed) {
         void inform(`"${session.title}" gets the prompt when its turn ends.`);

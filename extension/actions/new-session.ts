@@ -5,6 +5,7 @@ import type { ResultOf } from '../connection/wire.ts';
 import type { Context } from '../context.ts';
 import { askText, inform, warn } from '../messages.ts';
 import { withProgress } from '../progress.ts';
+import { keepingPrompt } from './kept-prompt.ts';
 
 type Found = ResultOf<'FindRepository'>;
 
@@ -31,7 +32,8 @@ export async function newSession(context: Context): Promise<void> {
   const prompt = await askPrompt();
   if (prompt === undefined) return;
   if (prompt === EDITOR_BUTTON) return openPromptEditor();
-  await startSession(context, folder, prompt as string);
+  const text = prompt as string;
+  await keepingPrompt(text, () => startSession(context, folder, text));
 }
 
 /** Starts a session with the text of the editor that has the focus. */

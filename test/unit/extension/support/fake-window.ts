@@ -64,6 +64,8 @@ export class FakeWindow {
   /** What the person picks, by the title or the message; nothing unless a test says otherwise. */
   pick: (title: string) => unknown = () => undefined;
   readonly terminals: FakeTerminal[] = [];
+  /** Contents of editors that were opened. */
+  readonly editors: string[] = [];
   readonly #commands = new Map<string, (...args: unknown[]) => unknown>();
   readonly #trusted = new EventEmitter<void>();
 
@@ -133,6 +135,7 @@ export class FakeWindow {
         },
         withProgress: async (_options: unknown, run: (progress: object, token: object) => unknown) =>
           run({ report: () => {} }, new CancellationTokenSource().token),
+        showTextDocument: async (content: string) => void this.editors.push(content),
         createTerminal: ({ name }: { name: string }) => {
           const terminal: FakeTerminal = { name, show: () => {}, dispose: () => {} };
           this.terminals.push(terminal);
@@ -144,6 +147,7 @@ export class FakeWindow {
           return self.isTrusted;
         },
         onDidGrantWorkspaceTrust: this.#trusted.event,
+        openTextDocument: async ({ content }: { content: string }) => content,
         onDidChangeWorkspaceFolders: never,
         workspaceFolders: undefined,
         getConfiguration: () => ({
