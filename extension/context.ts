@@ -22,9 +22,10 @@ export class Context implements vscode.Disposable {
     this.extension = extension;
     this.output = vscode.window.createOutputChannel('Fairlead', { log: true });
     this.connection = new Connection(extension, this.output);
-    this.fleet = new Fleet(this.connection, (error) =>
-      this.output.warn(`The fleet could not be read: ${failureOf(error).message}`),
-    );
+    this.fleet = new Fleet(this.connection, (error) => {
+      this.output.warn(`The sessions could not be read: ${failureOf(error).message}`);
+      this.connection.giveUp(error);
+    });
     this.repositories = new Repositories(this.connection, extension.workspaceState);
     this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
     this.contents = new Contents(this.connection);

@@ -12,12 +12,27 @@ import { hasRepository } from './repositories.ts';
 
 let context: Context | undefined;
 
-/** Builds the parts and joins them. The sidecar is asked once a view is there, and never waited for. */
+/**
+ * Builds the parts and joins them. The sidecar is asked once a view is there, and never waited for. VS Code shows nothing
+ * of what is thrown here.
+ */
 export async function activate(extension: vscode.ExtensionContext): Promise<void> {
   performance.mark('fairlead.activate');
+  try {
+    await build(extension);
+  } catch (error) {
+    const { message } = failureOf(error);
+    context?.output.error(error instanceof Error ? error : message);
+    void complain(`Fairlead could not start: ${message}`);
+  }
+}
+
+async function build(extension: vscode.ExtensionContext): Promise<void> {
   const made = new Context(extension);
   context = made;
-  // First, so that the sidecar is on its way while the parts are made. VS Code shows nothing of what is thrown here.
+  // Whatever comes of the rest, it is ended with the window.
+  extension.subscriptions.push(made);
+  // First, so that the sidecar is on its way while the parts are made.
   made.connection.open(hasRepository).catch((error: unknown) => made.output.error(failureOf(error).message));
   extension.subscriptions.push(new FleetPanel(made));
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
@@ -43,7 +58,6 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
       open: (session) => actOn('fairlead.openTerminal', session),
       land: (session) => actOn('fairlead.land', session),
     }),
-    made,
   );
 }
 

@@ -196,6 +196,20 @@ export class Connection implements vscode.Disposable {
     });
   }
 
+  /**
+   * What the window lives on cannot be had over this connection: it is left, and told of as one that could not be made. One
+   * that was lost meanwhile is followed by the next.
+   */
+  giveUp(error: unknown): void {
+    const client = this.#client;
+    if (client === undefined || failureOf(error).code === 'daemon.lost') return;
+    this.#client = undefined;
+    this.#current = undefined;
+    this.#beginning += 1;
+    void client.stop();
+    this.#setState({ kind: 'failed', failure: failureOf(error) });
+  }
+
   /** Ends the sidecar, over a connection of the program's own. */
   async #end(): Promise<void> {
     try {

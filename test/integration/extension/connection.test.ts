@@ -224,6 +224,16 @@ describe('a sidecar that hangs', { timeout: 120_000 }, () => {
   });
 });
 
+it('a connection over which nothing can be read is told of as one that could not be made', async () => {
+  await using fairlead = new SidecarHarness(PLAIN);
+  const { connection, states } = windowOf(fairlead);
+  await connection.start();
+  connection.giveUp(new Error('not as it should be'));
+  expect(connection.state).toMatchObject({ kind: 'failed', failure: { message: 'not as it should be' } });
+  expect(await connection.request('ListSessions', {})).toEqual([]);
+  expect(states).toEqual(['connecting', 'ready', 'failed', 'connecting', 'ready']);
+});
+
 it('what is to be done once is done once, though sidecars die over it', { timeout: 90_000 }, async () => {
   await using world = await World.open();
   const { fairlead } = world;
