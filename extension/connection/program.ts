@@ -17,6 +17,8 @@ export interface ProgramOptions {
 
 /** How long `fairlead up` may take on a machine that is very busy, in milliseconds. */
 const START_WITHIN_MS = 60_000;
+/** Between two questions where the sidecar would be, when the first was not answered, in milliseconds. */
+const ASK_AGAIN_MS = 60_000;
 
 /**
  * The sidecar's program, as it came with this extension. A sidecar that runs is reached over the socket that it had
@@ -27,6 +29,7 @@ export class SidecarProgram {
   readonly #running = new Set<ChildProcess>();
   /** Where the sidecar is or would be, once the program has told it. */
   #told: string | undefined;
+  #askedAt = 0;
 
   constructor(options: ProgramOptions) {
     this.#options = options;
@@ -78,11 +81,18 @@ export class SidecarProgram {
 
   /** Whether somebody listens where the sidecar is or would be. */
   async isRunning(): Promise<boolean> {
-    this.#told ??= await this.#run('status', START_WITHIN_MS).then(socketIn, () => undefined);
-    const known = this.#told ?? this.#options.remembered();
+    const known = this.#told ?? this.#options.remembered() ?? (await this.#ask());
     const socket = known === undefined ? undefined : await tryConnect(known);
     socket?.destroy();
     return socket !== undefined;
+  }
+
+  /** Has `fairlead status` say where the sidecar would be. Where that fails it is not run again and again. */
+  async #ask(): Promise<string | undefined> {
+    if (Date.now() - this.#askedAt < ASK_AGAIN_MS) return undefined;
+    this.#askedAt = Date.now();
+    this.#told = await this.#run('status', START_WITHIN_MS).then(socketIn, () => undefined);
+    return this.#told;
   }
 
   dispose(): void {

@@ -114,6 +114,8 @@ describe('in Restricted Mode', () => {
     await window.closeModal();
     await window.command('Fairlead: Open Terminal');
     await window.terminalShows('Hello.');
+    // Which program runs the sidecar is no matter of the repository, trusted or not.
+    expect(existsSync(touched)).toBe(false);
     // Told to trust, the workbench adds extensions of its own that it has already.
     window.forgive(/Extension `vscode\.[\w-]+` is already registered/);
   });
