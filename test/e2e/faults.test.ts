@@ -99,6 +99,24 @@ describe('a window', () => {
     await expect.poll(async () => (await world.fairlead.show(id)).state).not.toBe('needs-you');
   });
 
+  it('lets a sidecar that was ended be ended, and starts it when it is told to', async ({ desk, window }) => {
+    const { world } = desk;
+    await world.json('new', '--no-start', '--title', 'Rest a while');
+    await window.openFleet();
+    await window.row('Rest a while').waitFor();
+    await world.json('down');
+    await window.page.getByText('The sidecar was ended. This is how the sessions were.').waitFor();
+    await window.page.getByRole('button', { name: 'Connect Again' }).first().waitFor();
+    await window.status.hover();
+    const tooltip = window.page.locator('.workbench-hover', { hasText: 'Start' });
+    await tooltip.waitFor();
+    await desk.picture(window, 'sidecar ended');
+    expect((await world.json<{ sidecar: unknown }>('status')).sidecar).toBeNull();
+    await tooltip.locator('a').first().click();
+    await expect.poll(() => window.status.getAttribute('aria-label')).toMatch(/\d+ sessions?/);
+    await window.page.getByText('This is how the sessions were').waitFor({ state: 'hidden' });
+  });
+
   it('says that the sidecar cannot be started again, tries no more until it is told to, and comes back', async ({
     desk,
     window,
