@@ -17,6 +17,8 @@ type Command =
   | {
       kind: 'session';
       needsTrust?: boolean;
+      /** Whether the person says which session is meant, unless it was clicked or named. */
+      isGrave?: boolean;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       run(context: Context, session: Session): Promise<void>;
@@ -94,12 +96,14 @@ export const COMMANDS = {
   'fairlead.allow': {
     kind: 'session',
     needsTrust: true,
+    isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session) => giveAnswer(context, session, 'allow'),
   },
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
+    isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session) => giveAnswer(context, session, 'deny'),
   },
@@ -114,6 +118,7 @@ export const COMMANDS = {
   },
   'fairlead.stop': {
     kind: 'session',
+    isGrave: true,
     fits: hasAgent,
     run: async ({ connection }, session) => {
       await withProgress('Stopping the agent', (options) =>
@@ -143,6 +148,7 @@ export const COMMANDS = {
   },
   'fairlead.archive': {
     kind: 'session',
+    isGrave: true,
     fits: any,
     run: async ({ connection, terminals }, session) => {
       await withProgress('Archiving the session', (options) =>
@@ -180,7 +186,7 @@ export function registerCommands(context: Context, present: (error: unknown) => 
       try {
         if (command.needsTrust === true && !vscode.workspace.isTrusted) return await askForTrust();
         if (command.kind === 'window') return await command.run(context);
-        const session = await sessionOf(context, target, command.fits);
+        const session = await sessionOf(context, target, command);
         if (session !== undefined) await command.run(context, session);
       } catch (error) {
         present(error);
@@ -189,11 +195,11 @@ export function registerCommands(context: Context, present: (error: unknown) => 
   );
 }
 
-/** The session that was clicked or named, that of the terminal with the focus, or the one that the person picks. */
+/** The session that was clicked or named, else see {@link chooseSession}. */
 async function sessionOf(
   context: Context,
   target: unknown,
-  fits: (session: Session) => boolean,
+  command: Command & { kind: 'session' },
 ): Promise<Session | undefined> {
   await context.connection.start();
   if (!context.fleet.isLoaded) await context.fleet.load();
@@ -201,10 +207,7 @@ async function sessionOf(
   if (named !== undefined) {
     return context.fleet.get(named) ?? (await context.connection.request('ShowSession', { session: named }));
   }
-  const active = context.terminals.active;
-  const shown = active === undefined ? undefined : context.fleet.get(active);
-  if (shown !== undefined && fits(shown)) return shown;
-  return chooseSession(context, fits);
+  return chooseSession(context, command);
 }
 
 /** Of a row of the fleet. */

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './failure.ts';
 import { Fleet } from './fleet/fleet.ts';
+import { LastUsed } from './fleet/last-used.ts';
 import { Contents } from './lanes/contents.ts';
 import { Repositories } from './repositories.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
@@ -13,6 +14,7 @@ export class Context implements vscode.Disposable {
   readonly output: vscode.LogOutputChannel;
   readonly connection: Connection;
   readonly fleet: Fleet;
+  readonly lastUsed = new LastUsed();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
   readonly contents: Contents;
@@ -26,7 +28,12 @@ export class Context implements vscode.Disposable {
       this.output.warn(`The fleet could not be read: ${failureOf(error).message}`),
     );
     this.repositories = new Repositories(this.connection, extension.workspaceState);
-    this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
+    this.terminals = new SessionTerminals(
+      this.connection,
+      this.fleet,
+      this.lastUsed,
+      extension.workspaceState,
+    );
     this.contents = new Contents(this.connection);
     this.documents = new TextDocuments();
   }

@@ -40,6 +40,9 @@ export class FleetPanel implements vscode.Disposable {
         this.#tree.refreshIfMoved();
         this.#draw();
       }),
+      this.#view.onDidChangeSelection(({ selection: [node] }) => {
+        if (node?.kind === 'session') context.lastUsed.use(node.id);
+      }),
       this.#view.onDidChangeVisibility(() => {
         this.#connect();
         this.#draw();

@@ -3,6 +3,7 @@ import type { Pane } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { LastUsed } from '../fleet/last-used.ts';
 import { SessionPty } from './session-pty.ts';
 
 interface Opened {
@@ -21,6 +22,7 @@ const FRONT = 'terminals.front';
 export class SessionTerminals implements vscode.Disposable {
   readonly #connection: Connection;
   readonly #fleet: Fleet;
+  readonly #lastUsed: LastUsed;
   readonly #state: vscode.Memento;
   readonly #opened = new Map<string, Opened>();
   readonly #looked = new vscode.EventEmitter<void>();
@@ -29,15 +31,17 @@ export class SessionTerminals implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   #restored = false;
 
-  constructor(connection: Connection, fleet: Fleet, state: vscode.Memento) {
+  constructor(connection: Connection, fleet: Fleet, lastUsed: LastUsed, state: vscode.Memento) {
     this.#connection = connection;
     this.#fleet = fleet;
+    this.#lastUsed = lastUsed;
     this.#state = state;
     this.#disposables = [
       vscode.window.onDidCloseTerminal((terminal) => this.#onClose(terminal)),
       this.#looked,
       vscode.window.onDidChangeActiveTerminal(() => {
         this.#keepFront();
+        lastUsed.use(this.active);
         // Another one is in front only because it was brought there.
         this.#markSeen();
         this.#looked.fire();
@@ -78,7 +82,7 @@ export class SessionTerminals implements vscode.Disposable {
     return this.#opened.get(keyOf(session, 'agent'))?.pty.typedAt ?? 0;
   }
 
-  /** The session whose terminal has the focus. */
+  /** The session whose terminal is the active one, which may be hidden. */
   get active(): string | undefined {
     const active = vscode.window.activeTerminal;
     return [...this.#opened.values()].find(({ terminal }) => terminal === active)?.session;
@@ -104,7 +108,10 @@ export class SessionTerminals implements vscode.Disposable {
       location: location === 'editor' ? vscode.TerminalLocation.Editor : vscode.TerminalLocation.Panel,
     });
     const opened = { session: session.id, pane, terminal, pty };
-    if (pane === 'agent') pty.onDidAttend(() => this.#markSeen());
+    pty.onDidAttend(() => {
+      this.#lastUsed.use(session.id);
+      if (pane === 'agent') this.#markSeen();
+    });
     this.#opened.set(keyOf(session.id, pane), opened);
     this.#keep();
     return opened;
