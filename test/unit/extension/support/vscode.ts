@@ -107,6 +107,7 @@ export const FileType = {
 } as const;
 export const FileChangeType = {
   Changed: 1,
+  Deleted: 3,
 } as const;
 export const FilePermission = {
   Readonly: 1,
