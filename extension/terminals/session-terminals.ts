@@ -42,6 +42,7 @@ export class SessionTerminals implements vscode.Disposable {
       vscode.window.onDidChangeActiveTerminal(() => {
         this.#keepFront();
         lastUsed.use(this.active);
+        if (vscode.window.state.focused) this.#front()?.pty.claim();
         // Another one is in front only because it was brought there.
         this.#markSeen();
         this.#looked.fire();
@@ -84,8 +85,12 @@ export class SessionTerminals implements vscode.Disposable {
 
   /** The session whose terminal is the active one, which may be hidden. */
   get active(): string | undefined {
+    return this.#front()?.session;
+  }
+
+  #front(): Opened | undefined {
     const active = vscode.window.activeTerminal;
-    return [...this.#opened.values()].find(({ terminal }) => terminal === active)?.session;
+    return [...this.#opened.values()].find(({ terminal }) => terminal === active);
   }
 
   /** Closes what shows a session; its programs go on. */
