@@ -5,6 +5,7 @@ import { Fleet } from './fleet/fleet.ts';
 import { LastUsed } from './fleet/last-used.ts';
 import { Contents } from './lanes/contents.ts';
 import { Repositories } from './repositories.ts';
+import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
 import { TextDocuments } from './text-documents.ts';
 
@@ -17,6 +18,7 @@ export class Context implements vscode.Disposable {
   readonly lastUsed = new LastUsed();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
+  readonly links: SessionLinks;
   readonly contents: Contents;
   readonly documents: TextDocuments;
 
@@ -34,6 +36,10 @@ export class Context implements vscode.Disposable {
       this.lastUsed,
       extension.workspaceState,
     );
+    this.links = new SessionLinks((terminal) => {
+      const session = this.terminals.sessionOf(terminal);
+      return session === undefined ? undefined : this.fleet.get(session);
+    });
     this.contents = new Contents(this.connection);
     this.documents = new TextDocuments();
   }
@@ -41,6 +47,7 @@ export class Context implements vscode.Disposable {
   dispose(): void {
     this.documents.dispose();
     this.contents.dispose();
+    this.links.dispose();
     this.terminals.dispose();
     this.repositories.dispose();
     this.fleet.dispose();

@@ -88,9 +88,17 @@ export class SessionTerminals implements vscode.Disposable {
     return this.#front()?.session;
   }
 
+  /** The session that a terminal of this window is of. */
+  sessionOf(terminal: vscode.Terminal): string | undefined {
+    return this.#of(terminal)?.session;
+  }
+
   #front(): Opened | undefined {
-    const active = vscode.window.activeTerminal;
-    return [...this.#opened.values()].find(({ terminal }) => terminal === active);
+    return this.#of(vscode.window.activeTerminal);
+  }
+
+  #of(terminal: vscode.Terminal | undefined): Opened | undefined {
+    return [...this.#opened.values()].find((opened) => opened.terminal === terminal);
   }
 
   /** Closes what shows a session; its programs go on. */

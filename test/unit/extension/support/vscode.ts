@@ -123,17 +123,10 @@ export class FileSystemError extends Error {
 
 export class Range {
   readonly start: { line: number; character: number };
-  constructor(line: number, character: number) {
+  readonly end: { line: number; character: number };
+  constructor(line: number, character: number, endLine: number, endCharacter: number) {
     this.start = { line, character };
-  }
-}
-
-export class TerminalLink {
-  readonly startIndex: number;
-  readonly length: number;
-  constructor(startIndex: number, length: number) {
-    this.startIndex = startIndex;
-    this.length = length;
+    this.end = { line: endLine, character: endCharacter };
   }
 }
 
@@ -169,6 +162,7 @@ const never = () => new Disposable(() => {});
 /** What a unit does to the window; a test puts the calls in that its unit makes. */
 export const window: Record<string, unknown> = {
   tabGroups: { all: [], onDidChangeTabs: never },
+  registerTerminalLinkProvider: never,
   onDidCloseTerminal: never,
   onDidChangeActiveTerminal: never,
   onDidChangeWindowState: never,
