@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { conversationOf } from './actions/conversation.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './failure.ts';
 import { Fleet } from './fleet/fleet.ts';
@@ -41,7 +42,7 @@ export class Context implements vscode.Disposable {
       return session === undefined ? undefined : this.fleet.get(session);
     });
     this.contents = new Contents(this.connection);
-    this.documents = new TextDocuments();
+    this.documents = new TextDocuments({ conversation: (id) => conversationOf(this.connection, id) });
   }
 
   dispose(): void {
