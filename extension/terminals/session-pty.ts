@@ -18,12 +18,23 @@ const AGAIN: Record<Pane, string> = {
   shell: 'Press Enter for another shell.',
 };
 
+const ASLEEP: Record<Pane, string> = {
+  agent: 'The agent does not run.',
+  shell: 'The shell has ended.',
+};
+
 const RESET = '\u001bc\u001b[3J';
 
 /** What a terminal says by itself: focus came or went, and answers to what the program asked it. */
 const FOCUS_IN = '\u001b[I';
 const FOCUS_OUT = '\u001b[O';
 const REPLY = /^\u001b(\[[IO]|\[[?>=]?[\d;]*[cnuRty]|\[[?]?[\d;]*\$y|[\]P_])/;
+
+/**
+ * When the program is joined: at once, when the terminal is first seen (until then its size is none that anybody has
+ * chosen), or when the person asks for it, because joining would start what sleeps.
+ */
+export type Joining = 'now' | 'when-seen' | 'when-asked';
 
 /** Opens the byte stream of the terminal; an agent that sleeps is started for it. */
 type OpenStream = (options: AttachmentOptions) => Promise<Attachment>;
@@ -57,15 +68,17 @@ export class SessionPty implements vscode.Pseudoterminal {
   #waitsForKey = false;
   #isOver = false;
   #isOpening = false;
+  #joining: Joining;
   #hasFocus = false;
   #typedAt = 0;
   readonly #attended = new vscode.EventEmitter<void>();
   /** The person typed in it, or it got the focus. */
   readonly onDidAttend = this.#attended.event;
 
-  constructor(open: OpenStream, pane: Pane) {
+  constructor(open: OpenStream, pane: Pane, joining: Joining = 'now') {
     this.#open = open;
     this.#pane = pane;
+    this.#joining = joining;
   }
 
   /** Whether it has the focus, as far as the program has asked to be told: else false. */
@@ -79,8 +92,10 @@ export class SessionPty implements vscode.Pseudoterminal {
   }
 
   open(size: vscode.TerminalDimensions | undefined): void {
+    if (this.#joining === 'when-seen') return;
     this.#size = sizeOf(size);
-    void this.#attach();
+    if (this.#joining === 'now') void this.#attach();
+    else this.#say(ASLEEP[this.#pane], AGAIN[this.#pane]);
   }
 
   setDimensions(size: vscode.TerminalDimensions): void {
@@ -117,8 +132,16 @@ export class SessionPty implements vscode.Pseudoterminal {
     this.#renamed.fire(name);
   }
 
-  /** Gives the program the size of this window again, if another has changed it; in any case when `isNew`. */
+  /**
+   * To be called when it is seen or used here. Gives the program the size of this window again, if another has changed it;
+   * in any case when `isNew`.
+   */
   claim(isNew = false): void {
+    if (this.#joining === 'when-seen') {
+      this.#joining = 'now';
+      void this.#attach();
+      return;
+    }
     if (this.#size === undefined || (this.#foreign === undefined && !isNew)) return;
     this.#attachment?.resize(this.#size);
     this.#draw(undefined);

@@ -4,7 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { LastUsed } from '../fleet/last-used.ts';
-import { SessionPty } from './session-pty.ts';
+import { type Joining, SessionPty } from './session-pty.ts';
 
 interface Opened {
   session: string;
@@ -20,7 +20,7 @@ const FRONT = 'terminals.front';
 
 /** The terminals of sessions in this window: one for each pane of a session, opened again after a reload. */
 export class SessionTerminals implements vscode.Disposable {
-  readonly #connection: Connection;
+  readonly #connection: Pick<Connection, 'attach' | 'request'>;
   readonly #fleet: Fleet;
   readonly #lastUsed: LastUsed;
   readonly #state: vscode.Memento;
@@ -31,7 +31,12 @@ export class SessionTerminals implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   #restored = false;
 
-  constructor(connection: Connection, fleet: Fleet, lastUsed: LastUsed, state: vscode.Memento) {
+  constructor(
+    connection: Pick<Connection, 'attach' | 'request'>,
+    fleet: Fleet,
+    lastUsed: LastUsed,
+    state: vscode.Memento,
+  ) {
     this.#connection = connection;
     this.#fleet = fleet;
     this.#lastUsed = lastUsed;
@@ -108,8 +113,12 @@ export class SessionTerminals implements vscode.Disposable {
     }
   }
 
-  #open(session: Session, pane: Pane): Opened {
-    const pty = new SessionPty((options) => this.#connection.attach(session.id, pane, options), pane);
+  #open(session: Session, pane: Pane, joining: Joining = 'now'): Opened {
+    const pty = new SessionPty(
+      (options) => this.#connection.attach(session.id, pane, options),
+      pane,
+      joining,
+    );
     const location = vscode.workspace
       .getConfiguration('fairlead')
       .get<'panel' | 'editor'>('terminalLocation', 'panel');
@@ -137,13 +146,12 @@ export class SessionTerminals implements vscode.Disposable {
     for (const key of this.#state.get<string[]>(KEPT, [])) {
       const [id = '', pane] = key.split(':');
       const session = this.#fleet.get(id);
+      if (session === undefined || (pane !== 'agent' && pane !== 'shell') || this.#opened.has(key)) continue;
       // A terminal that is drawn again must not start what sleeps or was lost.
-      if (session === undefined || session.facts.life !== 'active') continue;
-      if (session.reason?.kind === 'terminal-lost') continue;
-      if (pane !== 'agent' && pane !== 'shell') continue;
-      // Shown, or it would be drawn in a size that nobody sees.
-      if (!this.#opened.has(key)) this.#open(session, pane).terminal.show(true);
+      const isThere = session.facts.life === 'active' && session.reason?.kind !== 'terminal-lost';
+      this.#open(session, pane, isThere ? (key === front ? 'now' : 'when-seen') : 'when-asked');
     }
+    // Showing any other would open a panel that may have been hidden.
     if (front !== undefined) this.#opened.get(front)?.terminal.show(true);
     this.#keep();
   }
@@ -181,9 +189,10 @@ export class SessionTerminals implements vscode.Disposable {
   }
 
   #keepFront(): void {
-    const active = vscode.window.activeTerminal;
-    const front = [...this.#opened].find(([, { terminal }]) => terminal === active);
-    if (front !== undefined) void this.#state.update(FRONT, front[0]);
+    // Until they are there again, another terminal than ours is in front of none of them; a window that goes has none.
+    if (!this.#restored || vscode.window.activeTerminal === undefined) return;
+    const front = this.#front();
+    void this.#state.update(FRONT, front && keyOf(front.session, front.pane));
   }
 
   dispose(): void {

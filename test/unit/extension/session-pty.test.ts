@@ -82,3 +82,39 @@ describe('a terminal that two windows show', () => {
     expect(stream.sizes.at(-1)).toEqual({ cols: 90, rows: 30 });
   });
 });
+
+describe('a terminal that is there again', () => {
+  it('joins its program once it is seen, in the size that it has then', async () => {
+    const opened: unknown[] = [];
+    const open = async ({ size }: { size?: Size | undefined }): Promise<never> => {
+      opened.push(size);
+      return new Stream() as never;
+    };
+    const pty = new SessionPty(open, 'agent', 'when-seen');
+    pty.open({ columns: 80, rows: 30 });
+    expect(opened).toEqual([]);
+    pty.setDimensions({ columns: 100, rows: 20 });
+    pty.setDimensions({ columns: 100, rows: 20 });
+    expect(opened).toEqual([{ cols: 100, rows: 20 }]);
+  });
+
+  it('starts nothing that sleeps before the person asks for it', () => {
+    let count = 0;
+    const open = async (): Promise<never> => {
+      count += 1;
+      return new Stream() as never;
+    };
+    const pty = new SessionPty(open, 'agent', 'when-asked');
+    let text = '';
+    pty.onDidWrite((written) => {
+      text += written;
+    });
+    pty.open({ columns: 80, rows: 30 });
+    pty.setDimensions({ columns: 100, rows: 20 });
+    pty.handleInput('x');
+    expect(text).toContain('Press Enter to start the agent again');
+    expect(count).toBe(0);
+    pty.handleInput('\r');
+    expect(count).toBe(1);
+  });
+});
