@@ -238,9 +238,9 @@ function isUrgent(before: Session, now: Session): boolean {
   );
 }
 
-/** What menus match with `viewItem =~`. */
-function contextOf(session: Session): string {
-  const marks = ['session', session.state, `life-${session.facts.life}`];
+/** What menus match with `viewItem =~`. No mark is a word of another, as `\b` has it. */
+export function contextOf(session: Session): string {
+  const marks = ['session', `is-${session.state}`, `life-${session.facts.life}`];
   if (session.reason !== null) marks.push(`asks-${session.reason.kind}`);
   if (session.queue !== null) marks.push('in-queue');
   return `${marks.join(' ')} `;
