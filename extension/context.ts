@@ -3,6 +3,7 @@ import { conversationOf } from './actions/conversation.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './failure.ts';
 import { Fleet } from './fleet/fleet.ts';
+import { Landings } from './fleet/landings.ts';
 import { LastUsed } from './fleet/last-used.ts';
 import { Contents } from './lanes/contents.ts';
 import { Repositories } from './repositories.ts';
@@ -17,6 +18,7 @@ export class Context implements vscode.Disposable {
   readonly connection: Connection;
   readonly fleet: Fleet;
   readonly lastUsed = new LastUsed();
+  readonly landings = new Landings();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
   readonly links: SessionLinks;

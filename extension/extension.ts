@@ -30,6 +30,7 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
       mayBeOnScreen: (session) => made.terminals.mayBeOnScreen(session),
       typedAt: (session) => made.terminals.typedAt(session),
       onDidLook: made.terminals.onDidLook,
+      isLanded: (session) => made.landings.isFollowed(session),
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         run(

@@ -3,6 +3,7 @@ import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { warn } from '../messages.ts';
 import type { Fleet } from './fleet.ts';
+import { isLandingNeed } from './landings.ts';
 
 export interface NeedActions {
   /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */
@@ -11,6 +12,8 @@ export interface NeedActions {
   typedAt(session: string): number;
   /** What is on screen may be another by now. */
   onDidLook: vscode.Event<void>;
+  /** Whether who lands the session in this window tells what comes of it. */
+  isLanded(session: string): boolean;
   isOfWindow(repo: string): boolean;
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
@@ -78,10 +81,14 @@ export class Needs implements vscode.Disposable {
     ];
   }
 
-  #look({ id, state, need }: Session): void {
+  #look({ id, state, need, reason }: Session): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined && (state !== 'needs-you' || pending.need !== need)) this.#forget(id);
     if (state !== 'needs-you' || this.#told.get(id) === need || this.#pending.has(id)) return;
+    if (isLandingNeed(reason) && this.#actions.isLanded(id)) {
+      this.#told.set(id, need);
+      return;
+    }
     const timer = setTimeout(() => this.#due(id), SETTLE_MS);
     this.#pending.set(id, { need, since: Date.now(), timer });
   }

@@ -94,6 +94,8 @@ describe('Land', () => {
       .toMatch(/needs you|finished/);
     await window.press(failed, 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
+    // The need that came of it was told by the landing.
+    expect(await window.notification('Say forty-three').count()).toBe(0);
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     expect(first.base).toBe(second.base);
   });
