@@ -51,6 +51,10 @@ export class Uri {
   static from(parts: { scheme: string; authority?: string; path?: string; query?: string }): Uri {
     return new Uri(parts);
   }
+  static parse(text: string): Uri {
+    const [scheme = '', path = ''] = text.split(/:(.*)/s);
+    return new Uri({ scheme, path });
+  }
   static file(path: string): Uri {
     return new Uri({ scheme: 'file', path });
   }
@@ -121,6 +125,15 @@ export class FileSystemError extends Error {
   }
 }
 
+export class Position {
+  readonly line: number;
+  readonly character: number;
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+}
+
 export class Range {
   readonly start: { line: number; character: number };
   readonly end: { line: number; character: number };
@@ -156,6 +169,14 @@ export class TabInputTextDiff {
   }
 }
 export class TabInputTerminal {}
+
+export class CancellationTokenSource {
+  readonly token = {
+    isCancellationRequested: false,
+    onCancellationRequested: () => new Disposable(() => {}),
+  };
+  cancel(): void {}
+}
 
 const never = () => new Disposable(() => {});
 
