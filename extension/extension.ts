@@ -44,6 +44,10 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
         const shown = made.fleet.get(session);
         if (shown !== undefined) made.terminals.show(shown, 'agent');
       },
+      prompt(session) {
+        const told = made.fleet.get(session);
+        if (told !== undefined) run(COMMANDS['fairlead.sendPrompt'].run(made, told));
+      },
       land(session) {
         const landing = made.fleet.get(session);
         if (landing !== undefined) run(COMMANDS['fairlead.land'].run(made, landing));

@@ -5,7 +5,8 @@ import type { Connection } from '../connection/connection.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import { ExtensionError } from '../failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { isLandingNeed, type Landings } from '../fleet/landings.ts';
+import type { Landings } from '../fleet/landings.ts';
+import { isOfLanding } from '../fleet/next-steps.ts';
 import { confirm, inform, showProgress, warn } from '../messages.ts';
 
 interface Parts {
@@ -156,7 +157,8 @@ async function readAgain(context: Parts, id: string): Promise<QueueEntry | undef
 /** What the agent asks meanwhile is told as any need; the landing goes on once it is answered. */
 function isForPerson({ fleet }: Parts, entry: QueueEntry): boolean {
   const session = fleet.get(entry.session);
-  return session?.state === 'needs-you' && isLandingNeed(session.reason);
+  const reason = session?.state === 'needs-you' ? session.reason : null;
+  return reason !== null && isOfLanding(reason.kind);
 }
 
 function wordsOf(entry: QueueEntry): string {

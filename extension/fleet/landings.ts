@@ -1,17 +1,3 @@
-import type { Reason, ReasonKind } from '../../sidecar/protocol/reason.ts';
-
-/** Needs that come of a landing, and that the landing itself tells of where it is followed. */
-const OF_LANDINGS: readonly ReasonKind[] = [
-  'conflict',
-  'check-failed',
-  'landing-stopped',
-  'base-refuses-pushes',
-];
-
-export function isLandingNeed(reason: Reason | null): boolean {
-  return reason !== null && OF_LANDINGS.includes(reason.kind);
-}
-
 /** How long after a landing has ended its need may still be on its way, in milliseconds. */
 const LATE_MS = 2_000;
 

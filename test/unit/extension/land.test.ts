@@ -54,6 +54,7 @@ function scene(preview: object) {
     late() {},
     open() {},
     land() {},
+    prompt() {},
   });
   const landing = land(
     {
