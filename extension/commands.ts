@@ -5,6 +5,7 @@ import { showConversation } from './actions/conversation.ts';
 import { doctor } from './actions/doctor.ts';
 import { land } from './actions/land.ts';
 import { newSession, newSessionFromEditor } from './actions/new-session.ts';
+import { showSidecarLog } from './actions/sidecar-log.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
@@ -34,6 +35,7 @@ export const COMMANDS = {
   'fairlead.showFleet': { kind: 'window', run: async () => void (await focusFleet()) },
   'fairlead.doctor': { kind: 'window', run: doctor },
   'fairlead.showLog': { kind: 'window', run: async ({ output }) => output.show() },
+  'fairlead.showSidecarLog': { kind: 'window', run: showSidecarLog },
   'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
   'fairlead.restartSidecar': {
     kind: 'window',

@@ -8,6 +8,7 @@ import { failureOf } from '../failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
 import { askText, inform } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
 import type { TextDocuments } from '../text-documents.ts';
 import { proposalOf } from './proposal.ts';
 
@@ -143,8 +144,8 @@ async function askOne(
   { several, meanings }: { several: boolean; meanings: ReadonlyMap<string, string> },
 ): Promise<string | undefined> {
   const items: Item[] = options.map((option) => ({
-    label: option,
-    detail: meanings.get(option) ?? '',
+    label: pickText(option),
+    detail: pickText(meanings.get(option) ?? ''),
     option,
   }));
   const shown = { title, placeHolder: question, ignoreFocusOut: true };

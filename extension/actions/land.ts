@@ -8,6 +8,7 @@ import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
 import { isOfLanding } from '../fleet/next-steps.ts';
 import { confirm, inform, showProgress, warn } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
 
 interface Parts {
   connection: Pick<Connection, 'request' | 'on'>;
@@ -79,14 +80,14 @@ async function askWhereTo(base: string, remote: string | null): Promise<'local' 
         ? []
         : [
             {
-              label: `$(cloud-upload) Push to ${remote}/${base}`,
+              label: `$(cloud-upload) Push to ${pickText(`${remote}/${base}`)}`,
               detail: 'The remote base is what counts; your local one follows.',
               to: 'remote' as const,
             },
           ]),
       {
         label: `$(home) Only in this clone`,
-        detail: `Your local ${base} moves; pushing it stays with you.`,
+        detail: `Your local ${pickText(base)} moves; pushing it stays with you.`,
         to: 'local' as const,
       },
     ],

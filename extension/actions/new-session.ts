@@ -5,6 +5,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { askText, inform, warn } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
 import { withProgress } from '../progress.ts';
 import type { Repositories } from '../repositories.ts';
 
@@ -184,7 +185,7 @@ function choices(found: Found, plan: Plan): Choice[] {
     { label: 'How it starts', kind: vscode.QuickPickItemKind.Separator },
     {
       label: '$(git-branch) Base',
-      description: plan.base ?? found.branch ?? 'the branch that is checked out',
+      description: pickText(plan.base ?? found.branch ?? 'the branch that is checked out'),
       change: async (each) => pickBase(found, each),
     },
     { label: '$(symbol-misc) Model', description: plan.model ?? 'default', change: pickModel },
@@ -201,7 +202,7 @@ function choices(found: Found, plan: Plan): Choice[] {
     list.push({
       label: `$(${plan.bringChanges ? 'check' : 'circle-slash'}) Uncommitted changes`,
       description: plan.bringChanges ? `${files}: copied into the worktree` : `${files}: stay behind`,
-      detail: `      ${found.uncommitted.slice(0, 4).join(', ')}${count > 4 ? ', …' : ''}`,
+      detail: `      ${pickText(found.uncommitted.slice(0, 4).join(', '))}${count > 4 ? ', …' : ''}`,
       change: async (each) => {
         each.bringChanges = !each.bringChanges;
       },
@@ -213,12 +214,13 @@ function choices(found: Found, plan: Plan): Choice[] {
 async function pickBase(found: Found, plan: Plan): Promise<void> {
   const picked = await vscode.window.showQuickPick(
     found.branches.map((branch) => ({
-      label: branch,
+      label: pickText(branch),
       description: branch === found.branch ? 'checked out' : '',
+      branch,
     })),
     { title: 'Base: where the session starts and lands', placeHolder: plan.base ?? found.branch ?? '' },
   );
-  if (picked !== undefined) plan.base = picked.label;
+  if (picked !== undefined) plan.base = picked.branch;
 }
 
 async function pickModel(plan: Plan): Promise<void> {

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
 import { inform } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
 import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
 import { iconOf } from './session-look.ts';
@@ -42,9 +43,9 @@ export async function chooseSession(
   const offered = used === undefined ? sessions : [used, ...sessions.filter((each) => each !== used)];
   const picked = await vscode.window.showQuickPick(
     offered.map((session) => ({
-      label: session.title,
+      label: pickText(session.title),
       description: stateWords(session),
-      detail: session.branch,
+      detail: pickText(session.branch),
       iconPath: iconOf(session),
       session,
     })),
