@@ -131,7 +131,7 @@ describe('Answer', () => {
     await window.openFleet();
     const row = window.row('Rewrite the answer');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/needs you/);
-    await window.act(row, 'Answer');
+    await window.choose(row, 'Answer');
     await window.page
       .locator('.diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
       .waitFor();
