@@ -133,7 +133,7 @@ describe('Answer', () => {
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/needs you/);
     await window.choose(row, 'Answer');
     await window.page
-      .locator('.diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
+      .locator('.monaco-diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
       .waitFor();
     await window.pick('Deny, and say why');
     await window.answer('Zero is no answer');
