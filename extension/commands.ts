@@ -6,6 +6,7 @@ import { doctor } from './actions/doctor.ts';
 import { keepingPrompt } from './actions/kept-prompt.ts';
 import { land } from './actions/land.ts';
 import { newSession, newSessionFromEditor } from './actions/new-session.ts';
+import { showSidecarLog } from './actions/sidecar-log.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
@@ -18,6 +19,8 @@ type Command =
   | {
       kind: 'session';
       needsTrust?: boolean;
+      /** Whether the person says which session is meant, unless it was clicked or named. */
+      isGrave?: boolean;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       /** `isShown`: the person saw what `session` asked, and answers that. */
@@ -34,6 +37,7 @@ export const COMMANDS = {
   'fairlead.showFleet': { kind: 'window', run: async () => void (await focusFleet()) },
   'fairlead.doctor': { kind: 'window', run: doctor },
   'fairlead.showLog': { kind: 'window', run: async ({ output }) => output.show() },
+  'fairlead.showSidecarLog': { kind: 'window', run: showSidecarLog },
   'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
   'fairlead.restartSidecar': {
     kind: 'window',
@@ -100,6 +104,7 @@ export const COMMANDS = {
   'fairlead.allow': {
     kind: 'session',
     needsTrust: true,
+    isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session, isShown) =>
       isShown ? giveAnswer(context, session, 'allow') : answer(context, session),
@@ -107,6 +112,7 @@ export const COMMANDS = {
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
+    isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session, isShown) =>
       isShown ? giveAnswer(context, session, 'deny') : answer(context, session),
@@ -122,6 +128,7 @@ export const COMMANDS = {
   },
   'fairlead.stop': {
     kind: 'session',
+    isGrave: true,
     fits: hasAgent,
     run: async ({ connection }, session) => {
       await withProgress('Stopping the agent', (options) =>
@@ -153,6 +160,7 @@ export const COMMANDS = {
     kind: 'session',
     // What is lost with the worktree is found as changes are.
     needsTrust: true,
+    isGrave: true,
     fits: any,
     run: async ({ connection, terminals }, session) => {
       await withProgress('Archiving the session', (options) =>
@@ -193,7 +201,7 @@ export function registerCommands(context: Context, present: (error: unknown) => 
     vscode.commands.registerCommand(id, (target: unknown) =>
       guarded(command, present, async () => {
         if (command.kind === 'window') return command.run(context);
-        const found = await sessionOf(context, target, command.fits);
+        const found = await sessionOf(context, target, command);
         if (found !== undefined) await command.run(context, found.session, found.isShown);
       }),
     ),
@@ -224,11 +232,11 @@ async function guarded(
   }
 }
 
-/** The session that was clicked or named, that of the terminal with the focus, or the one that the person picks. */
+/** The session that was clicked or named, else see {@link chooseSession}. */
 async function sessionOf(
   context: Context,
   target: unknown,
-  fits: (session: Session) => boolean,
+  command: Extract<Command, { kind: 'session' }>,
 ): Promise<{ session: Session; isShown: boolean } | undefined> {
   const row = rowOf(target);
   await context.connection.start();
@@ -242,9 +250,7 @@ async function sessionOf(
       ? { session, isShown: false }
       : { session: { ...session, need: row.need }, isShown: true };
   }
-  const active = context.terminals.active;
-  const shown = active === undefined ? undefined : context.fleet.get(active);
-  const session = shown !== undefined && fits(shown) ? shown : await chooseSession(context, fits);
+  const session = await chooseSession(context, command);
   return session === undefined ? undefined : { session, isShown: false };
 }
 

@@ -1,9 +1,13 @@
 import * as vscode from 'vscode';
+import { conversationOf } from './actions/conversation.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './failure.ts';
 import { Fleet } from './fleet/fleet.ts';
+import { Landings } from './fleet/landings.ts';
+import { LastUsed } from './fleet/last-used.ts';
 import { Contents } from './lanes/contents.ts';
 import { Repositories } from './repositories.ts';
+import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
 import { TextDocuments } from './text-documents.ts';
 
@@ -13,8 +17,11 @@ export class Context implements vscode.Disposable {
   readonly output: vscode.LogOutputChannel;
   readonly connection: Connection;
   readonly fleet: Fleet;
+  readonly lastUsed = new LastUsed();
+  readonly landings = new Landings();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
+  readonly links: SessionLinks;
   readonly contents: Contents;
   readonly documents: TextDocuments;
 
@@ -27,14 +34,24 @@ export class Context implements vscode.Disposable {
       this.connection.giveUp(error);
     });
     this.repositories = new Repositories(this.connection, extension.workspaceState);
-    this.terminals = new SessionTerminals(this.connection, this.fleet, extension.workspaceState);
+    this.terminals = new SessionTerminals(
+      this.connection,
+      this.fleet,
+      this.lastUsed,
+      extension.workspaceState,
+    );
+    this.links = new SessionLinks((terminal) => {
+      const session = this.terminals.sessionOf(terminal);
+      return session === undefined ? undefined : this.fleet.get(session);
+    });
     this.contents = new Contents(this.connection);
-    this.documents = new TextDocuments();
+    this.documents = new TextDocuments({ conversation: (id) => conversationOf(this.connection, id) });
   }
 
   dispose(): void {
     this.documents.dispose();
     this.contents.dispose();
+    this.links.dispose();
     this.terminals.dispose();
     this.repositories.dispose();
     this.fleet.dispose();

@@ -50,6 +50,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
       mayBeOnScreen: (session) => made.terminals.mayBeOnScreen(session),
       typedAt: (session) => made.terminals.typedAt(session),
       onDidLook: made.terminals.onDidLook,
+      isLanded: (session) => made.landings.isFollowed(session),
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         act(answer === undefined ? 'fairlead.answer' : `fairlead.${answer}`, session);
@@ -57,6 +58,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
       late: (session) => tellLate(made, session),
       open: (session) => actOn('fairlead.openTerminal', session),
       land: (session) => actOn('fairlead.land', session),
+      prompt: (session) => actOn('fairlead.sendPrompt', session),
     }),
   );
 }

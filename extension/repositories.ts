@@ -1,25 +1,35 @@
-import { access } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, readdir } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import * as vscode from 'vscode';
 import type { Connection } from './connection/connection.ts';
+import { pickText } from './pick-text.ts';
+
+/** Repositories directly below a folder that lies in none: so many are looked at. */
+const MAX_BELOW = 20;
 
 /** Where what was found last is kept for the workspace. */
 const KEPT = 'repositories';
 
 /**
- * The repositories of this window's folders, by the absolute path of their main checkout, as the sidecar finds them.
+ * The repositories of this window's folders, by the absolute path of their main checkout, as the sidecar finds them. For a
+ * folder that lies in none they are those directly below it.
  * Known once the sidecar was asked; asked again when the folders change.
  */
 export class Repositories implements vscode.Disposable {
-  readonly #connection: Connection;
+  readonly #connection: Pick<Connection, 'requestIfConnected' | 'onDidChangeState'>;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.#changed.event;
   readonly #byFolder = new Map<string, string | null>();
+  /** The repositories below folders that lie in none. */
+  readonly #below = new Map<string, readonly string[]>();
   readonly #remembered = new Map<string, string>();
   readonly #state: vscode.Memento;
   readonly #disposables: vscode.Disposable[];
 
-  constructor(connection: Connection, state: vscode.Memento) {
+  constructor(
+    connection: Pick<Connection, 'requestIfConnected' | 'onDidChangeState'>,
+    state: vscode.Memento,
+  ) {
     this.#connection = connection;
     this.#state = state;
     // As it was the last time, until it is known how it is: rows do not move when the window has opened.
@@ -37,8 +47,17 @@ export class Repositories implements vscode.Disposable {
 
   /** Main checkouts, in the order of the folders. */
   get all(): readonly string[] {
-    const found = folders().map((folder) => this.#byFolder.get(folder) ?? this.#remembered.get(folder));
+    const found = folders()
+      .flatMap((folder) => this.#places(folder))
+      .map((folder) => this.#byFolder.get(folder) ?? this.#remembered.get(folder));
     return [...new Set(found.filter((repo) => repo !== undefined && repo !== null))];
+  }
+
+  /** A folder and what is known to lie below it. */
+  #places(folder: string): readonly string[] {
+    const below =
+      this.#below.get(folder) ?? [...this.#remembered.keys()].filter((each) => dirname(each) === folder);
+    return [folder, ...below];
   }
 
   /** Whether every folder was asked about. */
@@ -53,17 +72,29 @@ export class Repositories implements vscode.Disposable {
   async #ask(unknown: readonly string[]): Promise<void> {
     await Promise.all(
       unknown.map(async (folder) => {
-        const repo = await this.#connection
-          .requestIfConnected('FindRepository', { folder })
-          .catch(() => undefined);
-        if (repo === undefined) return;
-        this.#byFolder.set(folder, repo.main);
-        this.#remembered.delete(folder);
+        const main = await this.#mainOf(folder);
+        if (main === undefined) return;
+        const below = main === null ? await repositoriesBelow(folder) : [];
+        const mains = await Promise.all(below.map((each) => this.#mainOf(each)));
+        for (const [index, each] of below.entries()) this.#byFolder.set(each, mains[index] ?? null);
+        this.#below.set(folder, below);
+        this.#byFolder.set(folder, main);
+        for (const each of this.#remembered.keys()) {
+          if (each === folder || dirname(each) === folder) this.#remembered.delete(each);
+        }
       }),
     );
     const kept = Object.fromEntries([...this.#byFolder].filter(([, main]) => main !== null));
     void this.#state.update(KEPT, kept);
     this.#changed.fire();
+  }
+
+  /** Null where there is none, undefined where nobody could be asked. */
+  async #mainOf(folder: string): Promise<string | null | undefined> {
+    const found = await this.#connection
+      .requestIfConnected('FindRepository', { folder })
+      .catch(() => undefined);
+    return found?.main;
   }
 
   /** Asks again about folders that were in no repository: one may have been made there. */
@@ -72,25 +103,48 @@ export class Repositories implements vscode.Disposable {
   }
 
   /**
-   * The folder in which something is to be started: that of the active editor, else the only one, else the one the
-   * person picks. Undefined when they pick none, or when there is none.
+   * The folder in which something is to be started: that of the active editor's repository, else the only one, else the one
+   * the person picks. Undefined when they pick none, or when there is none.
    */
   async choose(placeHolder: string): Promise<string | undefined> {
-    const candidates = folders().filter((folder) => typeof this.#byFolder.get(folder) === 'string');
-    const active = vscode.window.activeTextEditor?.document.uri;
-    const activeFolder =
-      active?.scheme === 'file' ? vscode.workspace.getWorkspaceFolder(active)?.uri.fsPath : undefined;
-    if (activeFolder !== undefined && candidates.includes(activeFolder)) return activeFolder;
+    const candidates = folders()
+      .flatMap((folder) => this.#places(folder))
+      .filter((folder) => typeof this.#byFolder.get(folder) === 'string');
+    const active = await this.#activeFolder(candidates);
+    if (active !== undefined) return active;
     if (candidates.length <= 1) return candidates[0];
     const picked = await vscode.window.showQuickPick(
       candidates.map((folder) => ({
-        label: vscode.workspace.getWorkspaceFolder(vscode.Uri.file(folder))?.name ?? folder,
-        description: dirname(folder),
+        label: pickText(nameOf(folder)),
+        description: pickText(dirname(folder)),
         folder,
       })),
       { title: 'Fairlead', placeHolder },
     );
     return picked?.folder;
+  }
+
+  /** A repository that a file of the window lies in is one of the window's from then on. */
+  #add(folder: string, main: string): void {
+    const root = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(folder))?.uri.fsPath;
+    if (root === undefined) return;
+    this.#byFolder.set(folder, main);
+    this.#below.set(root, [...this.#places(root).slice(1), folder]);
+    this.#changed.fire();
+  }
+
+  /** One of `candidates` that is of the same repository; else that of the file itself, however deep it lies. */
+  async #activeFolder(candidates: readonly string[]): Promise<string | undefined> {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    if (uri?.scheme !== 'file' || vscode.workspace.getWorkspaceFolder(uri) === undefined) return undefined;
+    const folder = dirname(uri.fsPath);
+    const main = await this.#mainOf(folder);
+    if (typeof main !== 'string') return undefined;
+    const same = candidates.filter((each) => this.#byFolder.get(each) === main);
+    // Two worktrees of one repository may be open: the file lies in one of them.
+    const known = same.find((each) => isBelow(folder, each)) ?? same[0];
+    if (known === undefined) this.#add(folder, main);
+    return known ?? folder;
   }
 
   dispose(): void {
@@ -102,15 +156,44 @@ export class Repositories implements vscode.Disposable {
 export async function hasRepository(): Promise<boolean> {
   for (const folder of folders()) {
     for (let each = folder; ; each = dirname(each)) {
-      const isOne = await access(join(each, '.git')).then(
-        () => true,
-        () => false,
-      );
-      if (isOne) return true;
+      if (await isThere(join(each, '.git'))) return true;
       if (each === dirname(each)) break;
     }
+    if ((await repositoriesBelow(folder)).length > 0) return true;
   }
   return false;
+}
+
+/** Folders directly below that have a `.git`, in their order by name. */
+async function repositoriesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const found: string[] = [];
+  for (const name of names.sort()) {
+    if (found.length === MAX_BELOW) break;
+    if (await isThere(join(folder, name, '.git'))) found.push(join(folder, name));
+  }
+  return found;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (way !== '..' && !way.startsWith('../'));
+}
+
+/** As the window calls it; of one that lies below a folder of the window, the way there. */
+function nameOf(folder: string): string {
+  const root = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(folder));
+  if (root === undefined) return folder;
+  const way = relative(root.uri.fsPath, folder);
+  return way === '' ? root.name : `${root.name}/${way}`;
 }
 
 function folders(): string[] {

@@ -3,18 +3,30 @@ import { takesWhy } from '../../sidecar/protocol/answers.ts';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
-import type { Context } from '../context.ts';
+import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../failure.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
 import { askText, inform } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
+import type { TextDocuments } from '../text-documents.ts';
 import { proposalOf } from './proposal.ts';
 
+interface Parts {
+  connection: Pick<Connection, 'request'>;
+  fleet: Fleet;
+  documents: Pick<TextDocuments, 'put'>;
+  terminals: { show(session: Session, pane: 'agent', preserveFocus?: boolean): void };
+}
+
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
-export async function answer(context: Context, session: Session): Promise<void> {
+export async function answer(context: Parts, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
     await inform(`${session.title} asks nothing.`);
     return;
   }
+  if (!takesAnswer(reason)) return offerSteps(session, reason);
   const close = await showInput(context, session, reason);
   try {
     const text = await ask(session, reason);
@@ -25,21 +37,39 @@ export async function answer(context: Context, session: Session): Promise<void> 
   }
 }
 
+const STEP_COMMAND: Partial<Record<NextStep, string>> = {
+  'Land Again': 'fairlead.land',
+  'Send Prompt…': 'fairlead.sendPrompt',
+  'Open Terminal': 'fairlead.openTerminal',
+};
+
+/** What no answer helps with is offered what does, as its notification offers it. */
+async function offerSteps(session: Session, reason: Reason): Promise<void> {
+  const steps = nextSteps(reason);
+  const picked = await vscode.window.showQuickPick(steps, {
+    title: session.title,
+    placeHolder: reason.message,
+    ignoreFocusOut: true,
+  });
+  const command = steps.map((step) => (step === picked ? STEP_COMMAND[step] : undefined)).find(Boolean);
+  if (command !== undefined) await vscode.commands.executeCommand(command, session.id);
+}
+
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
-export async function giveAnswer(context: Context, session: Session, text: string): Promise<void> {
+export async function giveAnswer(context: Parts, session: Session, text: string): Promise<void> {
   const { need } = session;
   await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
 }
 
 /** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
-export function tellLate({ fleet }: Context, session: Session): void {
+export function tellLate({ fleet }: Parts, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
   void inform(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
 }
 
 async function send(
-  context: Context,
+  context: Parts,
   session: Session,
   answer: { answer: string; need?: number },
 ): Promise<void> {
@@ -70,9 +100,6 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
       placeHolder: reason.message,
       ignoreFocusOut: true,
     });
-  }
-  if (reason.kind !== 'permission' && reason.kind !== 'plan' && reason.kind !== 'trust') {
-    return askText({ title: session.title, prompt: reason.message, ignoreFocusOut: true });
   }
   const picked = await vscode.window.showQuickPick(
     [
@@ -116,31 +143,37 @@ async function askOne(
   options: readonly string[],
   { several, meanings }: { several: boolean; meanings: ReadonlyMap<string, string> },
 ): Promise<string | undefined> {
-  const items = options.map((label) => ({ label, detail: meanings.get(label) ?? '' }));
-  if (several) {
-    const picked = await vscode.window.showQuickPick(items, {
-      title,
-      placeHolder: question,
-      canPickMany: true,
-      ignoreFocusOut: true,
-    });
-    return picked === undefined || picked.length === 0
-      ? undefined
-      : picked.map(({ label }) => label).join(', ');
+  const items: Item[] = options.map((option) => ({
+    label: pickText(option),
+    detail: pickText(meanings.get(option) ?? ''),
+    option,
+  }));
+  const shown = { title, placeHolder: question, ignoreFocusOut: true };
+  const other = { label: OTHER, detail: '', option: undefined };
+  const picked = options.length === 0 ? [other] : await pick([...items, other], shown, several);
+  const answers = picked.map(({ option }) => option).filter((option) => option !== undefined);
+  if (answers.length < picked.length) {
+    const own = (await askText({ title, prompt: question, ignoreFocusOut: true }))?.trim();
+    // Leaving the text leaves the question.
+    if (own === undefined || own === '') return undefined;
+    answers.push(own);
   }
-  const picked =
-    options.length === 0
-      ? OTHER
-      : (
-          await vscode.window.showQuickPick([...items, { label: OTHER, detail: '' }], {
-            title,
-            placeHolder: question,
-            ignoreFocusOut: true,
-          })
-        )?.label;
-  if (picked !== OTHER) return picked;
-  const text = await askText({ title, prompt: question, ignoreFocusOut: true });
-  return text === undefined || text.trim() === '' ? undefined : text.trim();
+  return answers.length === 0 ? undefined : answers.join(', ');
+}
+
+type Item = vscode.QuickPickItem & { option: string | undefined };
+
+/** None where the person left it. */
+async function pick(
+  offered: readonly Item[],
+  shown: vscode.QuickPickOptions,
+  several: boolean,
+): Promise<readonly Item[]> {
+  if (several) {
+    return (await vscode.window.showQuickPick(offered, { ...shown, canPickMany: true })) ?? [];
+  }
+  const picked = await vscode.window.showQuickPick(offered, shown);
+  return picked === undefined ? [] : [picked];
 }
 
 /** What each option of a question means, as the agent describes it. Source: the input of Claude Code's `AskUserQuestion`. */
@@ -169,7 +202,7 @@ function fieldOf(value: unknown, name: string): unknown {
  * Opens what is asked about beside the question: a diff for an edit, else the input; where there is none, the agent's
  * own terminal. What the question itself says in full is not shown twice. Gives what closes it again.
  */
-async function showInput(context: Context, session: Session, reason: Reason): Promise<() => Promise<void>> {
+async function showInput(context: Parts, session: Session, reason: Reason): Promise<() => Promise<void>> {
   if (reason.kind === 'question' && meaningsOf(reason.input).size > 0) return async () => {};
   if (isEmpty(reason.input)) {
     if (session.facts.life === 'active') context.terminals.show(session, 'agent', true);

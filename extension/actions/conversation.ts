@@ -1,22 +1,32 @@
 import * as vscode from 'vscode';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
-import type { Context } from '../context.ts';
+import type { Connection } from '../connection/connection.ts';
+import { formattedText, unformatted } from '../formatted-text.ts';
+import { markdownText } from '../markdown-text.ts';
 import { inform } from '../messages.ts';
+import type { TextDocuments } from '../text-documents.ts';
 
 /** Opens what was said in a session so far, turn by turn. */
-export async function showConversation(context: Context, session: Session): Promise<void> {
-  const turns = await context.connection.request('Turns', { session: session.id });
-  if (turns.length === 0) {
+export async function showConversation(
+  { documents }: { documents: TextDocuments },
+  session: Session,
+): Promise<void> {
+  if (session.turns === 0) {
     await inform(`${session.title} has had no turn yet.`);
     return;
   }
-  const uri = context.documents.put(
-    session.id,
-    `${fileName(session.title)}.md`,
-    conversation(session, turns),
-  );
+  const uri = documents.made('conversation', session.id, `${fileName(session.title)}.md`);
   await vscode.commands.executeCommand('markdown.showPreview', uri);
+}
+
+/** What was said in a session so far, as Markdown of which nothing is fetched. @throws ExtensionError as the sidecar answers */
+export async function conversationOf(connection: Pick<Connection, 'request'>, id: string): Promise<string> {
+  const [session, turns] = await Promise.all([
+    connection.request('ShowSession', { session: id }),
+    connection.request('Turns', { session: id }),
+  ]);
+  return conversation(session, turns);
 }
 
 function conversation(session: Session, turns: readonly Turn[]): string {
@@ -24,12 +34,13 @@ function conversation(session: Session, turns: readonly Turn[]): string {
     const took = age(turn.startedAt, turn.endedAt ?? Date.now());
     const cost = `${dollars(turn.costUsd)}${turn.unpriced > 0 ? ' and unpriced requests' : ''}`;
     const prompt = turn.prompt
-      .split('\n')
-      .map((line) => `> ${line}`)
+      .split(/\r\n|\r|\n/)
+      .map((line) => `> ${unformatted(line)}`)
       .join('\n');
-    return `## Turn ${turn.n}\n\n*${turn.outcome}, ${took}, ${cost}*\n\n${prompt}\n\n${turn.answer ?? ''}`;
+    const answer = formattedText(turn.answer ?? '');
+    return `## Turn ${turn.n}\n\n*${turn.outcome}, ${took}, ${cost}*\n\n${prompt}\n\n${answer}`;
   });
-  return `# ${session.title}\n\n${parts.join('\n\n---\n\n')}\n`;
+  return `# ${markdownText(session.title)}\n\n${parts.join('\n\n---\n\n')}\n`;
 }
 
 function fileName(title: string): string {

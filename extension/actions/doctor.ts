@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Finding } from '../../sidecar/protocol/protocol.ts';
 import type { Context } from '../context.ts';
 import { failureOf } from '../failure.ts';
+import { pickText } from '../pick-text.ts';
 
 const ICON: Record<Finding['state'], string> = { ok: 'pass', warning: 'warning', problem: 'error' };
 
@@ -19,8 +20,9 @@ export async function doctor(context: Context): Promise<void> {
   const chosen = await vscode.window.showQuickPick(
     sorted.map(({ check, state, found, hint }) => ({
       label: `$(${ICON[state]}) ${check}`,
-      description: found,
-      ...(hint === null ? {} : { detail: hint }),
+      description: pickText(found),
+      ...(hint === null ? {} : { detail: pickText(hint) }),
+      hint,
     })),
     {
       title: 'Fairlead Doctor',
@@ -30,7 +32,8 @@ export async function doctor(context: Context): Promise<void> {
     },
   );
   // Choosing one keeps what to do at hand.
-  if (chosen?.detail !== undefined) await vscode.env.clipboard.writeText(chosen.detail);
+  const hint = chosen?.hint ?? null;
+  if (hint !== null) await vscode.env.clipboard.writeText(hint);
 }
 
 function summary(findings: readonly Finding[]): string {

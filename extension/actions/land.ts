@@ -1,30 +1,76 @@
 import * as vscode from 'vscode';
 import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import type { ParamsOf } from '../connection/wire.ts';
-import type { Context } from '../context.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { ParamsOf, ResultOf } from '../connection/wire.ts';
+import { ExtensionError } from '../failure.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { Landings } from '../fleet/landings.ts';
+import { isOfLanding } from '../fleet/next-steps.ts';
 import { confirm, inform, showProgress, warn } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
+
+interface Parts {
+  connection: Pick<Connection, 'request' | 'requestIfConnected' | 'on'>;
+  fleet: Fleet;
+  landings: Landings;
+  terminals: { show(session: Session, pane: 'agent'): void };
+}
+
+type Preview = ResultOf<'LandPreview'>;
 
 const FINAL: readonly QueueEntry['state'][] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
 
 /** Asks what has to be asked, queues the session, and shows how it gets to its base. */
-export async function land(context: Context, session: Session): Promise<void> {
+export async function land(context: Parts, session: Session): Promise<void> {
   const { connection } = context;
   const preview = await connection.request('LandPreview', { session: session.id });
   const wish: ParamsOf<'Land'> = { session: session.id };
+  refuseWhatIsRefused(preview);
   if (preview.target === null) {
     const to = await askWhereTo(preview.base, preview.remote);
     if (to === undefined) return;
     wish.to = to;
   }
   const target = wish.to ?? preview.target;
-  if (preview.uncommitted.length > 0 && !(await confirmUncommitted(session, preview.uncommitted))) return;
+  // With a policy the person has said it once for all.
+  const asks = preview.uncommitted.length > 0 && preview.policy === null;
+  if (asks && !(await confirmUncommitted(session, preview.uncommitted))) return;
   if (target === 'remote' && preview.localOnly > 0) {
     if (!(await confirmLocalOnly(preview.base, preview.remote, preview.localOnly))) return;
     wish.withLocalCommits = true;
   }
   const entry = await connection.request('Land', wish);
-  await follow(context, session, entry);
+  if (wish.to !== undefined) tellKept(preview, wish.to);
+  const letGo = context.landings.follow(session.id);
+  try {
+    await follow(context, session, entry);
+  } finally {
+    letGo();
+  }
+}
+
+/** Said before anything is asked: the sidecar would refuse them after all. */
+function refuseWhatIsRefused({ uncommitted, policy }: Preview): void {
+  if (uncommitted.length === 0 || policy !== 'refuse') return;
+  const files = uncommitted.length === 1 ? '1 file is' : `${uncommitted.length} files are`;
+  throw new ExtensionError(
+    'land.uncommitted',
+    `${files} not committed, and your configuration refuses to land that.`,
+    {
+      hint: 'Commit them in the worktree, or change [land] uncommitted in config.toml.',
+      data: uncommitted,
+    },
+  );
+}
+
+/** It holds from now on, and nobody would know where it stands. */
+function tellKept({ base, remote }: Preview, to: 'local' | 'remote'): void {
+  const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
+  void inform(
+    `${base} lands ${where} from now on: kept for this repository until fairlead land --to says otherwise, ` +
+      'or [land] to in config.toml.',
+  );
 }
 
 async function askWhereTo(base: string, remote: string | null): Promise<'local' | 'remote' | undefined> {
@@ -34,14 +80,14 @@ async function askWhereTo(base: string, remote: string | null): Promise<'local' 
         ? []
         : [
             {
-              label: `$(cloud-upload) Push to ${remote}/${base}`,
+              label: `$(cloud-upload) Push to ${pickText(`${remote}/${base}`)}`,
               detail: 'The remote base is what counts; your local one follows.',
               to: 'remote' as const,
             },
           ]),
       {
         label: `$(home) Only in this clone`,
-        detail: `Your local ${base} moves; pushing it stays with you.`,
+        detail: `Your local ${pickText(base)} moves; pushing it stays with you.`,
         to: 'local' as const,
       },
     ],
@@ -74,7 +120,7 @@ async function confirmLocalOnly(base: string, remote: string | null, count: numb
 }
 
 /** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
-async function follow(context: Context, session: Session, queued: QueueEntry): Promise<void> {
+async function follow(context: Parts, session: Session, queued: QueueEntry): Promise<void> {
   const entry = await showProgress(`Landing "${session.title}"`, async (report, token) => {
     const done = Promise.withResolvers<QueueEntry>();
     const look = (now: QueueEntry) => {
@@ -85,7 +131,11 @@ async function follow(context: Context, session: Session, queued: QueueEntry): P
     };
     const listening = [
       context.connection.on('EntryChanged', look),
-      context.fleet.onDidChange(() => void readAgain(context, queued.id).then((now) => now && look(now))),
+      // What was missed while there was no connection, and whether it waits for the person by now.
+      context.fleet.onDidChange((change) => {
+        if (change.kind === 'session' && change.session.id !== session.id) return;
+        void readAgain(context, queued.id).then((now) => now && look(now));
+      }),
     ];
     token.onCancellationRequested(() => {
       context.connection.request('Unqueue', { session: session.id }).then(look, () => {});
@@ -100,15 +150,18 @@ async function follow(context: Context, session: Session, queued: QueueEntry): P
   await tell(context, session, entry);
 }
 
-async function readAgain(context: Context, id: string): Promise<QueueEntry | undefined> {
+async function readAgain(context: Parts, id: string): Promise<QueueEntry | undefined> {
   const entries = await context.connection
     .requestIfConnected('ListQueue', { ended: true })
     .catch(() => undefined);
   return entries?.find((each) => each.id === id);
 }
 
-function isForPerson(context: Context, entry: QueueEntry): boolean {
-  return context.fleet.get(entry.session)?.state === 'needs-you';
+/** What the agent asks meanwhile is told as any need; the landing goes on once it is answered. */
+function isForPerson({ fleet }: Parts, entry: QueueEntry): boolean {
+  const session = fleet.get(entry.session);
+  const reason = session?.state === 'needs-you' ? session.reason : null;
+  return reason !== null && isOfLanding(reason.kind);
 }
 
 function wordsOf(entry: QueueEntry): string {
@@ -122,7 +175,7 @@ function wordsOf(entry: QueueEntry): string {
   return entry.message ?? `${word[entry.state] ?? entry.state}${place}`;
 }
 
-async function tell(context: Context, session: Session, entry: QueueEntry): Promise<void> {
+async function tell(context: Parts, session: Session, entry: QueueEntry): Promise<void> {
   const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
@@ -135,7 +188,11 @@ async function tell(context: Context, session: Session, entry: QueueEntry): Prom
   }
   const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
   const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
-  const chosen = await warn(what, 'Open Terminal', 'Open Changes');
-  if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
-  if (chosen === 'Open Changes') await vscode.commands.executeCommand('fairlead.openChanges', session.id);
+  // Not waited for: what becomes of the session from here on is told by others.
+  void warn(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
+    if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
+    if (chosen === 'Open Changes') {
+      await vscode.commands.executeCommand('fairlead.openChanges', session.id);
+    }
+  });
 }

@@ -1,11 +1,21 @@
 import * as vscode from 'vscode';
 import { PERMISSION_MODES } from '../../sidecar/protocol/modes.ts';
-import type { PermissionMode } from '../../sidecar/protocol/session.ts';
+import type { PermissionMode, Session } from '../../sidecar/protocol/session.ts';
+import type { Connection } from '../connection/connection.ts';
 import type { ResultOf } from '../connection/wire.ts';
-import type { Context } from '../context.ts';
+import { isCancelled } from '../failure.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import { askText, inform, warn } from '../messages.ts';
+import { pickText } from '../pick-text.ts';
 import { withProgress } from '../progress.ts';
-import { keepingPrompt } from './kept-prompt.ts';
+import type { Repositories } from '../repositories.ts';
+
+interface Parts {
+  connection: Pick<Connection, 'start' | 'request' | 'requestOnce'>;
+  fleet: Pick<Fleet, 'get' | 'load'>;
+  repositories: Pick<Repositories, 'all' | 'choose' | 'findAgain'>;
+  terminals: { show(session: Session, pane: 'agent', preserveFocus?: boolean): void };
+}
 
 type Found = ResultOf<'FindRepository'>;
 
@@ -26,32 +36,39 @@ const EDITOR_BUTTON: vscode.QuickInputButton = {
 };
 
 /** Asks for a prompt and starts a session with it. */
-export async function newSession(context: Context): Promise<void> {
+export async function newSession(context: Parts): Promise<void> {
   const folder = await chooseFolder(context);
   if (folder === undefined) return;
-  const prompt = await askPrompt();
-  if (prompt === undefined) return;
-  if (prompt === EDITOR_BUTTON) return openPromptEditor();
-  const text = prompt as string;
-  await keepingPrompt(text, () => startSession(context, folder, text));
+  let text = '';
+  for (;;) {
+    const given = await askPrompt(text);
+    if (given === undefined) return;
+    text = given.text;
+    if (given.inEditor) return openPromptEditor(text, folder);
+    // Escape at the review goes back to the prompt, which took time to write.
+    const keep = () => openPromptEditor(text, folder);
+    if ((await startSession(context, folder, text, keep)) === 'started') return;
+  }
 }
 
 /** Starts a session with the text of the editor that has the focus. */
-export async function newSessionFromEditor(context: Context): Promise<void> {
+export async function newSessionFromEditor(context: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const prompt = editor?.document.getText().trim() ?? '';
   if (prompt === '') {
     await inform('Write the prompt first, then start the session with it.');
     return;
   }
-  const folder = await chooseFolder(context);
-  if (folder === undefined || !(await startSession(context, folder, prompt))) return;
+  const chosen = editor === undefined ? undefined : chosenFor.get(editor.document.uri.toString());
+  const folder = chosen ?? (await chooseFolder(context));
+  if (folder === undefined || (await startSession(context, folder, prompt)) === 'left') return;
+  chosenFor.delete(editor?.document.uri.toString() ?? '');
   if (editor?.document.isUntitled !== true || vscode.window.activeTextEditor !== editor) return;
   // The prompt is in the session by now; closing must not ask whether to save it.
   await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
 }
 
-async function chooseFolder(context: Context): Promise<string | undefined> {
+async function chooseFolder(context: Parts): Promise<string | undefined> {
   await context.connection.start();
   await context.repositories.findAgain();
   const folder = await context.repositories.choose('The repository of the new session');
@@ -65,48 +82,72 @@ async function chooseFolder(context: Context): Promise<string | undefined> {
   return folder;
 }
 
-function askPrompt(): Promise<string | vscode.QuickInputButton | undefined> {
+interface Prompt {
+  text: string;
+  /** Whether the person goes on writing it in an editor. */
+  inEditor: boolean;
+}
+
+/** Begins with `text`; undefined when the person left it. */
+function askPrompt(text: string): Promise<Prompt | undefined> {
   const box = vscode.window.createInputBox();
+  box.value = text;
   box.title = 'New Session';
   box.placeholder = 'What shall the agent do?';
   box.prompt = 'The pencil opens an editor for a long one.';
   box.buttons = [EDITOR_BUTTON];
   box.ignoreFocusOut = true;
   return new Promise((resolve) => {
-    const answer = (value: string | vscode.QuickInputButton | undefined) => {
+    const answer = (value: Prompt | undefined) => {
       resolve(value);
       box.dispose();
     };
     box.onDidAccept(() => {
-      if (box.value.trim() !== '') return answer(box.value.trim());
+      if (box.value.trim() !== '') return answer({ text: box.value.trim(), inEditor: false });
       box.validationMessage = 'Say what the agent shall do.';
       return undefined;
     });
     box.onDidChangeValue(() => {
       box.validationMessage = undefined;
     });
-    box.onDidTriggerButton((button) => answer(button));
+    box.onDidTriggerButton(() => answer({ text: box.value, inEditor: true }));
     box.onDidHide(() => answer(undefined));
     box.show();
   });
 }
 
-async function openPromptEditor(): Promise<void> {
+/** The repositories that were chosen for prompts that are written in editors, by the URI of these. */
+const chosenFor = new Map<string, string>();
+
+async function openPromptEditor(text: string, folder: string): Promise<void> {
   const taken = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.path));
   let name = 'Prompt.md';
   for (let n = 2; taken.has(name); n += 1) name = `Prompt ${n}.md`;
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(`untitled:${name}`));
-  await vscode.window.showTextDocument(document, { preview: false });
+  const editor = await vscode.window.showTextDocument(document, { preview: false });
+  chosenFor.set(document.uri.toString(), folder);
+  if (text !== '') await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
 }
 
-/** True when the session was started. */
-async function startSession(context: Context, folder: string, prompt: string): Promise<boolean> {
-  const found = await context.connection.request('FindRepository', { folder, uncommitted: true });
+/** Whether the session was started, or the person left before. `keep` is called when it could not be. */
+async function startSession(
+  context: Parts,
+  folder: string,
+  prompt: string,
+  keep: () => Promise<void> = async () => {},
+): Promise<'started' | 'left'> {
+  const failed = async (error: unknown): Promise<never> => {
+    if (!isCancelled(error)) await keep();
+    throw error;
+  };
+  const found = await context.connection
+    .request('FindRepository', { folder, uncommitted: true })
+    .catch(failed);
   const plan = await review(found, { folder, prompt, attempts: 1, bringChanges: false });
-  if (plan === undefined) return false;
+  if (plan === undefined) return 'left';
   const made = await withProgress('Starting the session', (options) =>
     context.connection.requestOnce('NewSession', { ...plan, start: true }, options),
-  );
+  ).catch(failed);
   for (const session of made.attempts)
     if (context.fleet.get(session.id) === undefined) await context.fleet.load();
   if (vscode.workspace.getConfiguration('fairlead').get<boolean>('openTerminalOnStart', true)) {
@@ -122,7 +163,7 @@ async function startSession(context: Context, folder: string, prompt: string): P
     );
   }
   if (notes.length > 0) void inform(notes.join(' '));
-  return true;
+  return 'started';
 }
 
 type Choice = vscode.QuickPickItem & { change?: (plan: Plan) => Promise<void> };
@@ -147,7 +188,7 @@ function choices(found: Found, plan: Plan): Choice[] {
     { label: 'How it starts', kind: vscode.QuickPickItemKind.Separator },
     {
       label: '$(git-branch) Base',
-      description: plan.base ?? found.branch ?? 'the branch that is checked out',
+      description: pickText(plan.base ?? found.branch ?? 'the branch that is checked out'),
       change: async (each) => pickBase(found, each),
     },
     { label: '$(symbol-misc) Model', description: plan.model ?? 'default', change: pickModel },
@@ -164,7 +205,7 @@ function choices(found: Found, plan: Plan): Choice[] {
     list.push({
       label: `$(${plan.bringChanges ? 'check' : 'circle-slash'}) Uncommitted changes`,
       description: plan.bringChanges ? `${files}: copied into the worktree` : `${files}: stay behind`,
-      detail: `      ${found.uncommitted.slice(0, 4).join(', ')}${count > 4 ? ', …' : ''}`,
+      detail: `      ${pickText(found.uncommitted.slice(0, 4).join(', '))}${count > 4 ? ', …' : ''}`,
       change: async (each) => {
         each.bringChanges = !each.bringChanges;
       },
@@ -176,12 +217,13 @@ function choices(found: Found, plan: Plan): Choice[] {
 async function pickBase(found: Found, plan: Plan): Promise<void> {
   const picked = await vscode.window.showQuickPick(
     found.branches.map((branch) => ({
-      label: branch,
+      label: pickText(branch),
       description: branch === found.branch ? 'checked out' : '',
+      branch,
     })),
     { title: 'Base: where the session starts and lands', placeHolder: plan.base ?? found.branch ?? '' },
   );
-  if (picked !== undefined) plan.base = picked.label;
+  if (picked !== undefined) plan.base = picked.branch;
 }
 
 async function pickModel(plan: Plan): Promise<void> {

@@ -1,8 +1,10 @@
-import { basename, isAbsolute, relative } from 'node:path';
+import { isAbsolute, relative, resolve } from 'node:path';
 import type * as vscode from 'vscode';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import type { Context } from '../context.ts';
+import type { Connection } from '../connection/connection.ts';
+import { failureOf } from '../failure.ts';
+import type { TextDocuments } from '../text-documents.ts';
 import { editedText } from './edited-text.ts';
 
 /** What a tool would do, to be looked at: a document, or two sides of a diff. */
@@ -12,50 +14,129 @@ export interface Proposal {
   after: vscode.Uri;
 }
 
-/** For an edit the file before and after it; for a command the command; for anything else its input as JSON. */
-export async function proposalOf(context: Context, session: Session, reason: Reason): Promise<Proposal> {
-  const input = record(reason.input);
+interface Parts {
+  connection: Pick<Connection, 'request'>;
+  documents: Pick<TextDocuments, 'put'>;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+type Show = (parts: Parts, session: Session, input: Input) => Promise<Proposal | undefined>;
+
+/**
+ * The tools whose input is better read in another way than as JSON, and the fields that this way shows. A tool that
+ * another server offers may have fields of the same names and do something else with them.
+ * Source: the inputs of Claude Code's own tools.
+ */
+const SHOWN: Readonly<Record<string, { fields: readonly string[]; show: Show }>> = {
+  Write: { fields: ['file_path', 'content'], show: showEdit('Write') },
+  Edit: { fields: ['file_path', 'old_string', 'new_string', 'replace_all'], show: showEdit('Edit') },
+  MultiEdit: { fields: ['file_path', 'edits'], show: showEdit('MultiEdit') },
+  Bash: { fields: ['command', 'description', 'timeout', 'run_in_background'], show: showCommand },
+  ExitPlanMode: { fields: ['plan'], show: showPlan },
+};
+
+/**
+ * The whole input of a tool: for an edit the file before and after it, for a shell command the command, for a plan the
+ * plan. For any other tool, and where a field is left that these do not show, the input as JSON.
+ */
+export async function proposalOf(parts: Parts, session: Session, reason: Reason): Promise<Proposal> {
   const tool = reason.tool ?? 'Tool';
-  const file = text(input.file_path) ?? text(input.notebook_path);
-  if (file !== undefined) {
-    const current = await currentText(context, session, file);
-    const edited = editedText(current, input);
-    if (edited !== undefined) {
-      const name = basename(file);
-      return {
-        title: `${name} (${tool}, not applied yet)`,
-        before: context.documents.put(session.id, `before/${name}`, current ?? ''),
-        after: context.documents.put(session.id, `proposed/${name}`, edited),
-      };
-    }
-  }
-  const command = text(input.command);
-  if (command !== undefined) {
-    const about = text(input.description);
-    const shown = about === undefined ? command : `# ${about.replaceAll('\n', '\n# ')}\n${command}`;
-    return {
-      title: tool,
-      before: undefined,
-      after: context.documents.put(session.id, `${tool}.sh`, `${shown}\n`),
-    };
-  }
-  const plan = text(input.plan);
-  if (plan !== undefined) {
-    return { title: tool, before: undefined, after: context.documents.put(session.id, 'Plan.md', plan) };
-  }
+  const own = Object.hasOwn(SHOWN, tool) ? SHOWN[tool] : undefined;
+  const input = own === undefined ? undefined : inputWith(own.fields, reason.input);
+  const shown = input === undefined ? undefined : await own?.show(parts, session, input);
+  if (shown !== undefined) return shown;
   const json = `${JSON.stringify(reason.input, null, 2)}\n`;
-  return { title: tool, before: undefined, after: context.documents.put(session.id, `${tool}.json`, json) };
+  return {
+    title: tool,
+    before: undefined,
+    after: parts.documents.put(session.id, `${tool.replaceAll('/', ' ')}.json`, json),
+  };
 }
 
-async function currentText(context: Context, session: Session, file: string): Promise<string | undefined> {
-  const path = isAbsolute(file) ? relative(session.worktree, file) : file;
-  if (path === '' || path.startsWith('..') || isAbsolute(path)) return undefined;
-  const { content } = await context.connection.request('Contents', { session: session.id, path });
-  return content === null ? undefined : Buffer.from(content, 'base64').toString('utf8');
+/** Undefined where the input has fields that would not be shown. */
+function inputWith(fields: readonly string[], input: unknown): Input | undefined {
+  if (typeof input !== 'object' || input === null) return undefined;
+  return Object.keys(input).every((name) => fields.includes(name)) ? { ...input } : undefined;
 }
 
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+/** What stands for the text of a file that was not read. Empty, it would look as if there was none. */
+const NOT_READ = `This file was not read: it lies outside of the session's worktree, or is too large. It may hold anything.\n`;
+
+function showEdit(tool: string): Show {
+  return async ({ connection, documents }, session, input) => {
+    const given = text(input.file_path);
+    if (given === undefined) return undefined;
+    const file = fullPath(session, given);
+    const path = pathInWorktree(session, file);
+    const current = path === undefined ? undefined : await currentText(connection, session, path);
+    // What an edit leads to in a file that was not read cannot be told.
+    if (current === undefined && tool !== 'Write') return undefined;
+    const edited = editedText(current ?? undefined, input);
+    if (edited === undefined) return undefined;
+    const name = path ?? file;
+    const bare = name.replace(/^\/+/, '');
+    const state = current === undefined ? 'not read, ' : current === null ? 'new file, ' : '';
+    return {
+      title: `${name} (${tool}, ${state}not applied yet)`,
+      before: documents.put(session.id, `before/${bare}`, current === undefined ? NOT_READ : (current ?? '')),
+      after: documents.put(session.id, `proposed/${bare}`, edited),
+    };
+  };
+}
+
+async function showCommand(
+  { documents }: Parts,
+  session: Session,
+  input: Input,
+): Promise<Proposal | undefined> {
+  const { command, description, ...rest } = input;
+  if (typeof command !== 'string') return undefined;
+  // Above the command: whatever that holds, nothing of it can pass for one of these.
+  const others = Object.entries(rest).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const about = typeof description === 'string' ? description.split(LINE_END) : [];
+  const head = [...about, ...others].map((line) => `# ${line}\n`).join('');
+  return {
+    title: 'Bash',
+    before: undefined,
+    after: documents.put(session.id, 'Bash.sh', `${head}${command}\n`),
+  };
+}
+
+/** Whatever an editor draws as the end of a line. */
+const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+
+async function showPlan({ documents }: Parts, session: Session, input: Input): Promise<Proposal | undefined> {
+  const plan = text(input.plan);
+  if (plan === undefined) return undefined;
+  return { title: 'Plan', before: undefined, after: documents.put(session.id, 'Plan.md', plan) };
+}
+
+/** Absolute, but for one below a home: what `~` stands for is the agent's matter. */
+function fullPath(session: Session, file: string): string {
+  return file.startsWith('~') ? file : resolve(session.worktree, file);
+}
+
+/** Relative to the worktree; undefined for a file outside of it. */
+function pathInWorktree(session: Session, file: string): string | undefined {
+  if (!isAbsolute(file)) return undefined;
+  const path = relative(session.worktree, file);
+  const isOutside = path === '..' || path.startsWith('../') || isAbsolute(path);
+  return path === '' || isOutside ? undefined : path;
+}
+
+/** Null where there is none; undefined where it cannot be read: it is too large, or lies behind a link to elsewhere. */
+async function currentText(
+  connection: Parts['connection'],
+  session: Session,
+  path: string,
+): Promise<string | null | undefined> {
+  try {
+    const { content } = await connection.request('Contents', { session: session.id, path });
+    return content === null ? null : Buffer.from(content, 'base64').toString('utf8');
+  } catch (error) {
+    if (failureOf(error).code === 'params.invalid') return undefined;
+    throw error;
+  }
 }
 
 function text(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Fleet } from './fleet.ts';
-import { labelColorOf } from './session-look.ts';
+import { isNews, labelColorOf } from './session-look.ts';
 
 /** Scheme of the URI that stands for a session's row; nothing is ever opened under it. */
 export const SESSION_SCHEME = 'fairlead-session';
@@ -33,11 +33,11 @@ export class SessionDecorations implements vscode.FileDecorationProvider, vscode
     const session = this.#fleet.get(uri.path.slice(1));
     if (session === undefined) return undefined;
     const color = labelColorOf(session);
-    const isNews = session.unread && session.state === 'finished';
-    if (color === undefined && !isNews) return undefined;
+    const hasNews = isNews(session);
+    if (color === undefined && !hasNews) return undefined;
     return {
       ...(color === undefined ? {} : { color }),
-      ...(isNews ? { badge: '●', tooltip: 'Not looked at yet' } : {}),
+      ...(hasNews ? { badge: '●', tooltip: 'Not looked at yet' } : {}),
     };
   }
 

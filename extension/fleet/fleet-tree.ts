@@ -16,7 +16,7 @@ const AGES_MS = 30_000;
 
 /**
  * The fleet as a tree: the sessions of this window's repositories first, those of others folded below. Sessions of
- * one family hang on its first one. A change of one session draws one row, unless the order changes.
+ * one family hang on the first one that is there. A change of one session draws one row, unless the order changes.
  */
 export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Disposable {
   readonly #fleet: Fleet;
@@ -68,9 +68,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     if (node.kind === 'repository') return undefined;
     const session = this.#fleet.get(node.id);
     if (session === undefined) return undefined;
-    if (session.family !== session.id && this.#fleet.get(session.family) !== undefined) {
-      return this.#session(session.family);
-    }
+    const head = this.#fleet.headOf(session);
+    if (head.id !== session.id) return this.#session(head.id);
     return this.#isFlat(session.repo) ? undefined : this.#repository(session.repo);
   }
 
@@ -148,8 +147,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const heads = new Map<string, Session>();
     for (const session of this.#fleet.sessions) {
       if (session.repo !== repo) continue;
-      const head = this.#fleet.get(session.family) ?? session;
-      if (!heads.has(session.family)) heads.set(session.family, head);
+      if (!heads.has(session.family)) heads.set(session.family, this.#fleet.headOf(session));
     }
     return [...heads.values()];
   }
@@ -242,9 +240,9 @@ function isUrgent(before: Session, now: Session): boolean {
   );
 }
 
-/** What menus match with `viewItem =~`. */
-function contextOf(session: Session): string {
-  const marks = ['session', session.state, `life-${session.facts.life}`];
+/** What menus match with `viewItem =~`. No mark is a word of another, as `\b` has it. */
+export function contextOf(session: Session): string {
+  const marks = ['session', `is-${session.state}`, `life-${session.facts.life}`];
   if (session.reason !== null) marks.push(`asks-${session.reason.kind}`);
   if (session.queue !== null) marks.push('in-queue');
   return `${marks.join(' ')} `;

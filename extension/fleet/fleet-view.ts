@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { ConnectionState } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
+import { AgentCheck } from './agent-check.ts';
 import { SessionDecorations } from './decorations.ts';
 import { type FleetNode, FleetTree } from './fleet-tree.ts';
 
@@ -20,12 +21,12 @@ export class FleetPanel implements vscode.Disposable {
   readonly #tree: FleetTree;
   readonly #view: vscode.TreeView<FleetNode>;
   readonly #disposables: vscode.Disposable[];
-  #claudeIsMissing = false;
-  #asked = false;
+  readonly #agent: AgentCheck;
 
   constructor(context: Context) {
     this.#context = context;
     const { fleet, connection, repositories } = context;
+    this.#agent = new AgentCheck(connection, () => this.#draw());
     this.#tree = new FleetTree(fleet, () => repositories.all);
     this.#view = vscode.window.createTreeView('fairlead.fleet', {
       treeDataProvider: this.#tree,
@@ -36,10 +37,18 @@ export class FleetPanel implements vscode.Disposable {
       this.#tree,
       new SessionDecorations(fleet),
       fleet.onDidChange(() => this.#draw()),
-      connection.onDidChangeState(() => this.#draw()),
+      connection.onDidChangeState(({ kind }) => {
+        if (kind === 'ready') this.#agent.forget();
+        this.#draw();
+      }),
       repositories.onDidChange(() => {
+        // It was looked for anew, as by Look Again.
+        this.#agent.forget();
         this.#tree.refreshIfMoved();
         this.#draw();
+      }),
+      this.#view.onDidChangeSelection(({ selection: [node] }) => {
+        if (node?.kind === 'session') context.lastUsed.use(node.id);
       }),
       this.#view.onDidChangeVisibility(() => {
         this.#connect();
@@ -79,21 +88,9 @@ export class FleetPanel implements vscode.Disposable {
     if (kind === 'failed' || kind === 'ended') return kind;
     if (!fleet.isLoaded || !repositories.isKnown) return 'connecting';
     if (repositories.all.length === 0) return 'no-repository';
-    void this.#askForClaude();
-    return this.#claudeIsMissing ? 'no-claude' : 'no-session';
-  }
-
-  /** Once, and only where nothing was ever started: whoever has sessions has an agent. */
-  async #askForClaude(): Promise<void> {
-    if (this.#asked || this.#context.fleet.sessions.length > 0) return;
-    this.#asked = true;
-    const findings = await this.#context.connection
-      .requestIfConnected('Doctor', { folder: null })
-      .catch(() => undefined);
-    this.#claudeIsMissing = (findings ?? []).some(
-      ({ check, state }) => check === 'claude' && state === 'problem',
-    );
-    if (this.#claudeIsMissing) this.#draw();
+    // Only where nothing was ever started: whoever has sessions has an agent.
+    if (fleet.sessions.length === 0) this.#agent.ask();
+    return this.#agent.isMissing ? 'no-claude' : 'no-session';
   }
 
   dispose(): void {

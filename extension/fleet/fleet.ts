@@ -8,23 +8,26 @@ export type FleetChange =
   | { kind: 'all' }
   | { kind: 'session'; session: Session; before: Session | undefined };
 
+/** Of the connection what the fleet is known by. */
+export type FleetSource = Pick<Connection, 'request' | 'on' | 'onDidChangeState' | 'onDidGlimpse'>;
+
 /**
  * The sessions as the sidecar last told of them. Asked for at each new connection, then followed; what is archived is
  * left out.
  */
 export class Fleet implements vscode.Disposable {
-  readonly #connection: Connection;
+  readonly #connection: FleetSource;
   readonly #changed = new vscode.EventEmitter<FleetChange>();
   readonly onDidChange = this.#changed.event;
   readonly #sessions = new Map<string, Session>();
   readonly #disposables: vscode.Disposable[];
   #ordered: Session[] | undefined;
-  #members: Map<string, Session[]> | undefined;
+  #families: Map<string, Session[]> | undefined;
   #loaded = false;
   readonly #known = Promise.withResolvers<void>();
 
   /** `failed` hears of a fleet that could not be read when the connection came. */
-  constructor(connection: Connection, failed: (error: unknown) => void) {
+  constructor(connection: FleetSource, failed: (error: unknown) => void) {
     this.#connection = connection;
     this.#disposables = [
       this.#changed,
@@ -64,14 +67,25 @@ export class Fleet implements vscode.Disposable {
     return this.#ordered;
   }
 
-  /** The sessions of one family but its first, in the same order. */
-  membersOf(family: string): readonly Session[] {
-    if (!this.#sessions.has(family)) return [];
-    this.#members ??= Map.groupBy(
-      this.sessions.filter((session) => session.id !== session.family),
-      (session) => session.family,
+  /** The session on which its family hangs: the first of it, or, once that is archived, the oldest that is there. */
+  headOf(session: Session): Session {
+    const family = this.#family(session.family);
+    return (
+      family.find(({ id }) => id === session.family) ??
+      family.reduce((oldest, each) => (isOlder(each, oldest) ? each : oldest), session)
     );
-    return this.#members.get(family) ?? [];
+  }
+
+  /** The others of the family whose head is the session `id`, in the same order; none for one that is no head. */
+  membersOf(id: string): readonly Session[] {
+    const session = this.#sessions.get(id);
+    if (session === undefined || this.headOf(session).id !== id) return [];
+    return this.#family(session.family).filter((each) => each.id !== id);
+  }
+
+  #family(family: string): readonly Session[] {
+    this.#families ??= Map.groupBy(this.sessions, (session) => session.family);
+    return this.#families.get(family) ?? [];
   }
 
   /** Reads everything anew. @throws ExtensionError as the sidecar answers */
@@ -106,11 +120,15 @@ export class Fleet implements vscode.Disposable {
 
   #fire(change: FleetChange): void {
     this.#ordered = undefined;
-    this.#members = undefined;
+    this.#families = undefined;
     this.#changed.fire(change);
   }
 
   dispose(): void {
     for (const each of this.#disposables) each.dispose();
   }
+}
+
+function isOlder(a: Session, b: Session): boolean {
+  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
 }

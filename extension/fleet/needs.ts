@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
-import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { warn } from '../messages.ts';
 import type { Fleet } from './fleet.ts';
+import { isOfLanding, nextSteps } from './next-steps.ts';
 
 export interface NeedActions {
   /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */
@@ -11,6 +11,8 @@ export interface NeedActions {
   typedAt(session: string): number;
   /** What is on screen may be another by now. */
   onDidLook: vscode.Event<void>;
+  /** Whether who lands the session in this window tells what comes of it. */
+  isLanded(session: string): boolean;
   isOfWindow(repo: string): boolean;
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
@@ -18,11 +20,8 @@ export interface NeedActions {
   late(session: Session): void;
   open(session: string): void;
   land(session: string): void;
+  prompt(session: string): void;
 }
-
-/** Needs that are answered with allow or deny. */
-const YES_OR_NO: readonly ReasonKind[] = ['permission', 'trust'];
-const ANSWERED: readonly ReasonKind[] = [...YES_OR_NO, 'question', 'plan'];
 
 /** How long a need has to last before it is told: a person who answers in the terminal is not to be disturbed. */
 const SETTLE_MS = 600;
@@ -78,10 +77,14 @@ export class Needs implements vscode.Disposable {
     ];
   }
 
-  #look({ id, state, need }: Session): void {
+  #look({ id, state, need, reason }: Session): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined && (state !== 'needs-you' || pending.need !== need)) this.#forget(id);
     if (state !== 'needs-you' || this.#told.get(id) === need || this.#pending.has(id)) return;
+    if (reason !== null && isOfLanding(reason.kind) && this.#actions.isLanded(id)) {
+      this.#told.set(id, need);
+      return;
+    }
     const timer = setTimeout(() => this.#due(id), SETTLE_MS);
     this.#pending.set(id, { need, since: Date.now(), timer });
   }
@@ -111,8 +114,8 @@ export class Needs implements vscode.Disposable {
     this.#told.set(id, session.need);
     if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
-    const { kind, message } = session.reason;
-    const chosen = await warn(`${session.title}: ${message}`, ...actionsOf(kind));
+    const { reason } = session;
+    const chosen = await warn(`${session.title}: ${reason.message}`, ...nextSteps(reason));
     if (chosen === undefined) return;
     if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);
@@ -120,6 +123,7 @@ export class Needs implements vscode.Disposable {
     if (chosen === 'Allow') return this.#actions.answer(session, 'allow');
     if (chosen === 'Deny') return this.#actions.answer(session, 'deny');
     if (chosen === 'Land Again') return this.#actions.land(id);
+    if (chosen === 'Send Prompt…') return this.#actions.prompt(id);
     this.#actions.answer(session, undefined);
   }
 
@@ -127,13 +131,4 @@ export class Needs implements vscode.Disposable {
     for (const { timer } of this.#pending.values()) clearTimeout(timer);
     for (const each of this.#disposables) each.dispose();
   }
-}
-
-function actionsOf(kind: ReasonKind): string[] {
-  if (YES_OR_NO.includes(kind)) return ['Allow', 'Deny', 'Open Terminal'];
-  if (ANSWERED.includes(kind)) return ['Answer…', 'Open Terminal'];
-  if (kind === 'landing-stopped' || kind === 'check-failed' || kind === 'base-refuses-pushes') {
-    return ['Land Again', 'Open Terminal'];
-  }
-  return ['Open Terminal'];
 }

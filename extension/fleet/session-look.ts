@@ -51,6 +51,11 @@ function iconNameOf({ state, reason, outcome }: Session): string {
   return special ?? LOOK[state].icon;
 }
 
+/** Whether it has come to something that the person has not looked at. */
+export function isNews({ unread, state }: Session): boolean {
+  return unread && state === 'finished';
+}
+
 /** The colour of a session that is to be seen among many; none for the others. */
 export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
   if (session.state === 'needs-you') return new vscode.ThemeColor('fairlead.needsYouForeground');
@@ -118,7 +123,8 @@ function costWords({ cost: { ownUsd, usd, unpriced } }: Session): string {
 /** What a screen reader says: the state comes in words. */
 export function spokenOf(session: Session, now: number, attempt: number | undefined): string {
   const parts = partsOf(session, now, attempt === undefined ? '' : `attempt ${attempt}`);
-  return `${session.title}, ${stateWords(session)}, ${parts}`;
+  const news = isNews(session) ? ', not looked at yet' : '';
+  return `${session.title}, ${stateWords(session)}${news}, ${parts}`;
 }
 
 /** Characters of a reason beside the title, whose whole text the tooltip has. */

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
+import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../failure.ts';
 
@@ -17,25 +19,31 @@ export function contentsUri(session: string, path: string, commit: string | null
 
 /** Between two looks at a worktree file that is shown, in milliseconds. */
 const LOOK_MS = 2_000;
-/** Files at commits that are kept; they never change. */
-const KEPT = 1_000;
+/** Bytes of files at commits that are kept; they never change. */
+const KEPT_BYTES = 32 * 1024 * 1024;
 
-interface Kept {
-  content: Uint8Array;
+/** What a file in a worktree was when it was last read; an empty hash for none. */
+interface Seen {
+  hash: string;
   mtime: number;
 }
 
 /** Files of sessions as the sidecar reads them. */
 export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
-  readonly #connection: Connection;
+  readonly #connection: Pick<Connection, 'request' | 'requestIfConnected' | 'on'>;
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changed.event;
-  readonly #atCommit = new Map<string, Promise<Uint8Array>>();
-  /** What was last seen of a file in a worktree. */
-  readonly #inWorktree = new Map<string, Kept>();
+  /** Oldest first. */
+  readonly #atCommit = new Map<string, Uint8Array>();
+  #keptBytes = 0;
+  readonly #reading = new Map<string, Promise<Uint8Array>>();
+  /** What was last seen of the files in worktrees that are open or watched. */
+  readonly #seen = new Map<string, Seen>();
+  /** Sessions whose open files are looked at soon. */
+  readonly #following = new Map<string, NodeJS.Timeout>();
   readonly #disposables: vscode.Disposable[];
 
-  constructor(connection: Connection) {
+  constructor(connection: Pick<Connection, 'request' | 'requestIfConnected' | 'on'>) {
     this.#connection = connection;
     this.#disposables = [
       this.#changed,
@@ -43,18 +51,26 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
         isReadonly: true,
         isCaseSensitive: true,
       }),
+      // VS Code watches no file that it shows in a multi-diff editor.
+      connection.on('SessionChanged', (session) => this.#follow(session)),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#seen.delete(uri.toString())),
     ];
   }
 
   watch(uri: vscode.Uri): vscode.Disposable {
     if (uri.query !== '') return new vscode.Disposable(() => {});
     const timer = setInterval(() => void this.#look(uri), LOOK_MS);
-    return new vscode.Disposable(() => clearInterval(timer));
+    return new vscode.Disposable(() => {
+      clearInterval(timer);
+      if (openOf(uri.authority).every((open) => open.toString() !== uri.toString())) {
+        this.#seen.delete(uri.toString());
+      }
+    });
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const content = await this.readFile(uri);
-    const mtime = this.#inWorktree.get(uri.toString())?.mtime ?? 0;
+    const mtime = this.#seen.get(uri.toString())?.mtime ?? 0;
     return {
       type: vscode.FileType.File,
       ctime: 0,
@@ -69,32 +85,66 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
     const key = uri.toString();
     const known = this.#atCommit.get(key);
     if (known !== undefined) return known;
-    const reading = this.#read(uri);
-    this.#atCommit.set(key, reading);
-    reading.catch(() => this.#atCommit.delete(key));
-    const [oldest] = this.#atCommit.keys();
-    if (this.#atCommit.size > KEPT && oldest !== undefined) this.#atCommit.delete(oldest);
+    const reading = this.#reading.get(key) ?? this.#readAtCommit(key, uri);
+    this.#reading.set(key, reading);
     return reading;
+  }
+
+  async #readAtCommit(key: string, uri: vscode.Uri): Promise<Uint8Array> {
+    try {
+      const content = await this.#read(uri);
+      this.#keep(key, content);
+      return content;
+    } finally {
+      this.#reading.delete(key);
+    }
+  }
+
+  #keep(key: string, content: Uint8Array): void {
+    this.#atCommit.set(key, content);
+    this.#keptBytes += content.length;
+    for (const [oldest, { length }] of this.#atCommit) {
+      if (this.#keptBytes <= KEPT_BYTES) break;
+      this.#atCommit.delete(oldest);
+      this.#keptBytes -= length;
+    }
   }
 
   /** `isPoll`: nobody waits for it, so that no sidecar is started for it. */
   async #readInWorktree(uri: vscode.Uri, isPoll = false): Promise<Uint8Array> {
-    const content = await this.#read(uri, isPoll);
-    if (content === undefined) return new Uint8Array();
-    const key = uri.toString();
-    const before = this.#inWorktree.get(key);
-    if (before === undefined || !equal(before.content, content)) {
-      this.#inWorktree.set(key, { content, mtime: Date.now() });
+    try {
+      const content = await this.#read(uri, isPoll);
+      if (content === undefined) return new Uint8Array();
+      this.#see(uri, createHash('sha256').update(content).digest('base64'));
+      return content;
+    } catch (error) {
+      if (error instanceof vscode.FileSystemError) this.#see(uri, '');
+      throw error;
     }
-    return content;
   }
 
+  #see(uri: vscode.Uri, hash: string): void {
+    const key = uri.toString();
+    if (this.#seen.get(key)?.hash !== hash) this.#seen.set(key, { hash, mtime: Date.now() });
+  }
+
+  /** Looks at a file that is shown, and tells when it is another than before. */
   async #look(uri: vscode.Uri): Promise<void> {
-    const before = this.#inWorktree.get(uri.toString())?.mtime;
+    const before = this.#seen.get(uri.toString())?.hash;
     await this.#readInWorktree(uri, true).catch(() => undefined);
-    if (this.#inWorktree.get(uri.toString())?.mtime !== before) {
-      this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
-    }
+    const now = this.#seen.get(uri.toString())?.hash;
+    if (now === undefined || now === before) return;
+    const { Changed, Deleted } = vscode.FileChangeType;
+    this.#changed.fire([{ type: now === '' ? Deleted : Changed, uri }]);
+  }
+
+  #follow({ id }: Session): void {
+    if (this.#following.has(id) || openOf(id).length === 0) return;
+    const timer = setTimeout(() => {
+      this.#following.delete(id);
+      for (const uri of openOf(id)) void this.#look(uri);
+    }, LOOK_MS);
+    this.#following.set(id, timer);
   }
 
   async #read(uri: vscode.Uri): Promise<Uint8Array>;
@@ -140,10 +190,16 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   dispose(): void {
+    for (const timer of this.#following.values()) clearTimeout(timer);
     for (const each of this.#disposables) each.dispose();
   }
 }
 
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0;
+/** The open files of a session's worktree. */
+function openOf(session: string): vscode.Uri[] {
+  return vscode.workspace.textDocuments
+    .map(({ uri }) => uri)
+    .filter(
+      ({ scheme, authority, query }) => scheme === CONTENTS_SCHEME && authority === session && query === '',
+    );
 }

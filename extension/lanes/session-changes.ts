@@ -7,19 +7,22 @@ import { contentsUri } from './contents.ts';
 /** More files than the multi-diff editor takes well: it reads all of them at once. */
 const MAX_FILES = 300;
 
+/** The tab of each session's changes that was opened last: what it lists does not change any more. */
+const tabs = new Map<string, vscode.Tab>();
+
 /**
- * Opens what a session changed since it left its base, uncommitted work included, in the multi-diff editor. True when
- * there was something.
+ * Opens what a session changed since it left its base, uncommitted work included, in the multi-diff editor, in the place
+ * of what was opened for that session before.
  */
 export async function openChanges(
-  connection: Connection,
+  connection: Pick<Connection, 'request'>,
   session: Session,
   token: vscode.CancellationToken | undefined,
-): Promise<boolean> {
+): Promise<void> {
   const { from, to, files } = await connection.request('Changes', { session: session.id }, { token });
   if (files.length === 0) {
-    await inform(`${session.title} has changed nothing since it left ${session.base}.`);
-    return false;
+    void inform(`${session.title} has changed nothing since it left ${session.base}.`);
+    return;
   }
   const shown = files.slice(0, MAX_FILES);
   const resources = shown.map(({ path, oldPath, status }) => {
@@ -27,10 +30,19 @@ export async function openChanges(
     const left = status === 'added' ? undefined : contentsUri(session.id, oldPath ?? path, from);
     return [contentsUri(session.id, path, to), left, right];
   });
+  await closeEarlier(session.id);
   // VS Code adds how many they are.
   await vscode.commands.executeCommand('vscode.changes', session.title, resources);
+  const opened = vscode.window.tabGroups.activeTabGroup.activeTab;
+  if (opened !== undefined) tabs.set(session.id, opened);
   if (files.length > MAX_FILES) {
-    await inform(`The first ${MAX_FILES} of ${files.length} changed files are shown.`);
+    void inform(`The first ${MAX_FILES} of ${files.length} changed files are shown.`);
   }
-  return true;
+}
+
+async function closeEarlier(session: string): Promise<void> {
+  const earlier = tabs.get(session);
+  tabs.delete(session);
+  const isOpen = vscode.window.tabGroups.all.some(({ tabs: open }) => open.some((tab) => tab === earlier));
+  if (earlier !== undefined && isOpen) await vscode.window.tabGroups.close(earlier);
 }

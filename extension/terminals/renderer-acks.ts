@@ -20,9 +20,18 @@ export class RendererAcks {
   /** Positions that were asked about, oldest first. */
   #asked: number[] = [];
   #since = 0;
+  /** Answers that are still to come to questions of a stream that is no more. */
+  #stale: number;
 
-  constructor(acknowledge: (position: number) => void) {
+  /** `before` asked the same renderer, about a stream that has ended. */
+  constructor(acknowledge: (position: number) => void, before?: RendererAcks) {
     this.#acknowledge = acknowledge;
+    this.#stale = before?.outstanding ?? 0;
+  }
+
+  /** Questions that the renderer has not answered. */
+  get outstanding(): number {
+    return this.#stale + this.#asked.length;
   }
 
   /** `text`, which ends at `position` of the stream, with a question behind it when one is due. */
@@ -43,10 +52,14 @@ export class RendererAcks {
   /** What the person typed, without the renderer's answers. A program's own questions keep theirs. */
   input(keys: string): string {
     let rest = keys;
-    while (this.#asked.length > 0) {
+    while (this.outstanding > 0) {
       const at = rest.indexOf(ANSWER);
       if (at < 0) break;
       rest = rest.slice(0, at) + rest.slice(at + ANSWER.length);
+      if (this.#stale > 0) {
+        this.#stale -= 1;
+        continue;
+      }
       const position = this.#asked.shift();
       if (position !== undefined) this.#acknowledge(position);
     }

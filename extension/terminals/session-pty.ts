@@ -18,12 +18,23 @@ const AGAIN: Record<Pane, string> = {
   shell: 'Press Enter for another shell.',
 };
 
+const ASLEEP: Record<Pane, string> = {
+  agent: 'The agent does not run.',
+  shell: 'The shell has ended.',
+};
+
 const RESET = '\u001bc\u001b[3J';
 
 /** What a terminal says by itself: focus came or went, and answers to what the program asked it. */
 const FOCUS_IN = '\u001b[I';
 const FOCUS_OUT = '\u001b[O';
 const REPLY = /^\u001b(\[[IO]|\[[?>=]?[\d;]*[cnuRty]|\[[?]?[\d;]*\$y|[\]P_])/;
+
+/**
+ * When the program is joined: at once, when the terminal is first seen (until then its size is none that anybody has
+ * chosen), or when the person asks for it, because joining would start what sleeps.
+ */
+export type Joining = 'now' | 'when-seen' | 'when-asked';
 
 /** Opens the byte stream of the terminal; an agent that sleeps is started for it. */
 type OpenStream = (options: AttachmentOptions) => Promise<Attachment>;
@@ -41,7 +52,12 @@ export class SessionPty implements vscode.Pseudoterminal {
   readonly onDidClose = this.#closed.event;
   readonly #renamed = new vscode.EventEmitter<string>();
   readonly onDidChangeName = this.#renamed.event;
+  readonly #overridden = new vscode.EventEmitter<vscode.TerminalDimensions | undefined>();
+  readonly onDidOverrideDimensions = this.#overridden.event;
+  /** As large as it is in this window. */
   #size: Size | undefined;
+  /** As large as another client has made it meanwhile: drawn so, as one program has one size. */
+  #foreign: Size | undefined;
   #attachment: Attachment | undefined;
   #acks = new RendererAcks(() => {});
   #decoder = new StringDecoder('utf8');
@@ -52,15 +68,17 @@ export class SessionPty implements vscode.Pseudoterminal {
   #waitsForKey = false;
   #isOver = false;
   #isOpening = false;
+  #joining: Joining;
   #hasFocus = false;
   #typedAt = 0;
   readonly #attended = new vscode.EventEmitter<void>();
   /** The person typed in it, or it got the focus. */
   readonly onDidAttend = this.#attended.event;
 
-  constructor(open: OpenStream, pane: Pane) {
+  constructor(open: OpenStream, pane: Pane, joining: Joining = 'now') {
     this.#open = open;
     this.#pane = pane;
+    this.#joining = joining;
   }
 
   /** Whether it has the focus, as far as the program has asked to be told: else false. */
@@ -74,13 +92,18 @@ export class SessionPty implements vscode.Pseudoterminal {
   }
 
   open(size: vscode.TerminalDimensions | undefined): void {
+    if (this.#joining === 'when-seen') return;
     this.#size = sizeOf(size);
-    void this.#attach();
+    if (this.#joining === 'now') void this.#attach();
+    else this.#say(ASLEEP[this.#pane], AGAIN[this.#pane]);
   }
 
   setDimensions(size: vscode.TerminalDimensions): void {
-    this.#size = sizeOf(size);
-    if (this.#size !== undefined) this.#attachment?.resize(this.#size);
+    const own = sizeOf(size);
+    // VS Code tells the size that it was told to draw, too.
+    if (this.#foreign !== undefined && isSame(own, this.#foreign)) return;
+    this.#size = own;
+    this.claim(true);
   }
 
   handleInput(data: string): void {
@@ -109,12 +132,36 @@ export class SessionPty implements vscode.Pseudoterminal {
     this.#renamed.fire(name);
   }
 
+  /**
+   * To be called when it is seen or used here. Gives the program the size of this window again, if another has changed it;
+   * in any case when `isNew`.
+   */
+  claim(isNew = false): void {
+    if (this.#joining === 'when-seen') {
+      this.#joining = 'now';
+      void this.#attach();
+      return;
+    }
+    if (this.#size === undefined || (this.#foreign === undefined && !isNew)) return;
+    this.#attachment?.resize(this.#size);
+    this.#draw(undefined);
+  }
+
+  /** Undefined draws it as large as it is here. */
+  #draw(foreign: Size | undefined): void {
+    if (isSame(foreign, this.#foreign)) return;
+    this.#foreign = foreign;
+    this.#overridden.fire(foreign && { columns: foreign.cols, rows: foreign.rows });
+  }
+
   #attend(keys: string): void {
     const focus = Math.max(keys.lastIndexOf(FOCUS_IN), keys.lastIndexOf(FOCUS_OUT));
     if (focus >= 0) this.#hasFocus = keys.startsWith(FOCUS_IN, focus);
     const isTyped = !REPLY.test(keys);
     if (isTyped) this.#typedAt = Date.now();
-    if (isTyped || (focus >= 0 && this.#hasFocus)) this.#attended.fire();
+    if (!isTyped && !(focus >= 0 && this.#hasFocus)) return;
+    this.claim();
+    this.#attended.fire();
   }
 
   async #attach(): Promise<void> {
@@ -139,15 +186,24 @@ export class SessionPty implements vscode.Pseudoterminal {
 
   #follow(attachment: Attachment): void {
     this.#attachment = attachment;
+    this.#draw(undefined);
     this.#hasFocus = false;
-    this.#acks = new RendererAcks((position) => attachment.processed(position));
+    this.#acks = new RendererAcks((position) => attachment.processed(position), this.#acks);
     this.#decoder = new StringDecoder('utf8');
+    let isFirst = true;
     attachment.on('snapshot', ({ bytes, position, cols, rows }) => {
       this.#flush();
       this.#written.fire(this.#acks.snapshot(RESET + bytes.toString('utf8'), position));
-      const size = this.#size;
-      // The window was resized while the stream was opened.
-      if (size !== undefined && (size.cols !== cols || size.rows !== rows)) attachment.resize(size);
+      const isOwn = this.#size === undefined || isSame(this.#size, { cols, rows });
+      // The window was resized while the stream was opened; later another client was.
+      if (isFirst && !isOwn) this.claim(true);
+      else this.#draw(isOwn ? undefined : { cols, rows });
+      isFirst = false;
+    });
+    attachment.on('resize', (size) => {
+      // What came before is of the size before.
+      this.#flush();
+      this.#draw(isSame(size, this.#size) ? undefined : size);
     });
     attachment.on('data', (bytes, position) => this.#gather(bytes, position + bytes.length));
     attachment.on('fault', (error) => this.#note(error.message));
@@ -202,6 +258,10 @@ export class SessionPty implements vscode.Pseudoterminal {
       `\u001b[0m\u001b[?1049l\u001b[?25h\r\n\u001b[1m${what}\u001b[0m\r\n\u001b[2m${next}\u001b[0m\r\n`,
     );
   }
+}
+
+function isSame(a: Size | undefined, b: Size | undefined): boolean {
+  return a?.cols === b?.cols && a?.rows === b?.rows;
 }
 
 /** Undefined for what no terminal has. */

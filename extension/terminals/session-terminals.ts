@@ -3,7 +3,8 @@ import type { Pane } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { SessionPty } from './session-pty.ts';
+import type { LastUsed } from '../fleet/last-used.ts';
+import { type Joining, SessionPty } from './session-pty.ts';
 
 interface Opened {
   session: string;
@@ -19,8 +20,9 @@ const FRONT = 'terminals.front';
 
 /** The terminals of sessions in this window: one for each pane of a session, opened again after a reload. */
 export class SessionTerminals implements vscode.Disposable {
-  readonly #connection: Connection;
+  readonly #connection: Pick<Connection, 'attach' | 'request' | 'requestIfConnected'>;
   readonly #fleet: Fleet;
+  readonly #lastUsed: LastUsed;
   readonly #state: vscode.Memento;
   readonly #opened = new Map<string, Opened>();
   readonly #looked = new vscode.EventEmitter<void>();
@@ -29,9 +31,15 @@ export class SessionTerminals implements vscode.Disposable {
   readonly #disposables: vscode.Disposable[];
   #restored = false;
 
-  constructor(connection: Connection, fleet: Fleet, state: vscode.Memento) {
+  constructor(
+    connection: Pick<Connection, 'attach' | 'request' | 'requestIfConnected'>,
+    fleet: Fleet,
+    lastUsed: LastUsed,
+    state: vscode.Memento,
+  ) {
     this.#connection = connection;
     this.#fleet = fleet;
+    this.#lastUsed = lastUsed;
     this.#state = state;
     this.#disposables = [
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#restore()),
@@ -39,6 +47,8 @@ export class SessionTerminals implements vscode.Disposable {
       this.#looked,
       vscode.window.onDidChangeActiveTerminal(() => {
         this.#keepFront();
+        lastUsed.use(this.active);
+        if (vscode.window.state.focused) this.#front()?.pty.claim();
         // Another one is in front only because it was brought there.
         this.#markSeen();
         this.#looked.fire();
@@ -79,10 +89,22 @@ export class SessionTerminals implements vscode.Disposable {
     return this.#opened.get(keyOf(session, 'agent'))?.pty.typedAt ?? 0;
   }
 
-  /** The session whose terminal has the focus. */
+  /** The session whose terminal is the active one, which may be hidden. */
   get active(): string | undefined {
-    const active = vscode.window.activeTerminal;
-    return [...this.#opened.values()].find(({ terminal }) => terminal === active)?.session;
+    return this.#front()?.session;
+  }
+
+  /** The session that a terminal of this window is of. */
+  sessionOf(terminal: vscode.Terminal): string | undefined {
+    return this.#of(terminal)?.session;
+  }
+
+  #front(): Opened | undefined {
+    return this.#of(vscode.window.activeTerminal);
+  }
+
+  #of(terminal: vscode.Terminal | undefined): Opened | undefined {
+    return [...this.#opened.values()].find((opened) => opened.terminal === terminal);
   }
 
   /** Closes what shows a session; its programs go on. */
@@ -92,8 +114,12 @@ export class SessionTerminals implements vscode.Disposable {
     }
   }
 
-  #open(session: Session, pane: Pane): Opened {
-    const pty = new SessionPty((options) => this.#connection.attach(session.id, pane, options), pane);
+  #open(session: Session, pane: Pane, joining: Joining = 'now'): Opened {
+    const pty = new SessionPty(
+      (options) => this.#connection.attach(session.id, pane, options),
+      pane,
+      joining,
+    );
     const location = vscode.workspace
       .getConfiguration('fairlead')
       .get<'panel' | 'editor'>('terminalLocation', 'panel');
@@ -105,7 +131,10 @@ export class SessionTerminals implements vscode.Disposable {
       location: location === 'editor' ? vscode.TerminalLocation.Editor : vscode.TerminalLocation.Panel,
     });
     const opened = { session: session.id, pane, terminal, pty };
-    if (pane === 'agent') pty.onDidAttend(() => this.#markSeen());
+    pty.onDidAttend(() => {
+      this.#lastUsed.use(session.id);
+      if (pane === 'agent') this.#markSeen();
+    });
     this.#opened.set(keyOf(session.id, pane), opened);
     this.#keep();
     return opened;
@@ -120,13 +149,12 @@ export class SessionTerminals implements vscode.Disposable {
     for (const key of this.#state.get<string[]>(KEPT, [])) {
       const [id = '', pane] = key.split(':');
       const session = this.#fleet.get(id);
+      if (session === undefined || (pane !== 'agent' && pane !== 'shell') || this.#opened.has(key)) continue;
       // A terminal that is drawn again must not start what sleeps or was lost.
-      if (session === undefined || session.facts.life !== 'active') continue;
-      if (session.reason?.kind === 'terminal-lost') continue;
-      if (pane !== 'agent' && pane !== 'shell') continue;
-      // Shown, or it would be drawn in a size that nobody sees.
-      if (!this.#opened.has(key)) this.#open(session, pane).terminal.show(true);
+      const isThere = session.facts.life === 'active' && session.reason?.kind !== 'terminal-lost';
+      this.#open(session, pane, isThere ? (key === front ? 'now' : 'when-seen') : 'when-asked');
     }
+    // Showing any other would open a panel that may have been hidden.
     if (front !== undefined) this.#opened.get(front)?.terminal.show(true);
     this.#keep();
   }
@@ -166,9 +194,10 @@ export class SessionTerminals implements vscode.Disposable {
   }
 
   #keepFront(): void {
-    const active = vscode.window.activeTerminal;
-    const front = [...this.#opened].find(([, { terminal }]) => terminal === active);
-    if (front !== undefined) void this.#state.update(FRONT, front[0]);
+    // Until they are there again, another terminal than ours is in front of none of them; a window that goes has none.
+    if (!this.#restored || vscode.window.activeTerminal === undefined) return;
+    const front = this.#front();
+    void this.#state.update(FRONT, front && keyOf(front.session, front.pane));
   }
 
   dispose(): void {

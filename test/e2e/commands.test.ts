@@ -94,6 +94,8 @@ describe('Land', () => {
       .toMatch(/needs you|finished/);
     await window.press(failed, 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
+    // The need that came of it was told by the landing.
+    expect(await window.notification('Say forty-three').count()).toBe(0);
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     expect(first.base).toBe(second.base);
   });
@@ -129,9 +131,9 @@ describe('Answer', () => {
     await window.openFleet();
     const row = window.row('Rewrite the answer');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/needs you/);
-    await window.act(row, 'Answer');
+    await window.choose(row, 'Answer');
     await window.page
-      .locator('.diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
+      .locator('.monaco-diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
       .waitFor();
     await window.pick('Deny, and say why');
     await window.answer('Zero is no answer');

@@ -12,7 +12,9 @@ const Manifest = z.looseObject({
   contributes: z.looseObject({
     commands: z.array(z.looseObject({ command: z.string(), title: z.string() })),
     menus: z.record(z.string(), z.array(z.looseObject({ command: z.string(), when: z.string() }))),
-    keybindings: z.array(z.looseObject({ command: z.string() })),
+    keybindings: z.array(
+      z.looseObject({ command: z.string(), key: z.string(), mac: z.string(), when: z.string() }),
+    ),
     viewsWelcome: z.array(z.looseObject({ contents: z.string() })),
     colors: z.array(z.looseObject({ id: z.string() })),
     configuration: z.looseObject({
@@ -59,6 +61,17 @@ describe('the manifest', () => {
     const used = [...text.matchAll(/"%([\w.-]+)%"/g)].map((found) => found[1] ?? '');
     expect(used.filter((key) => !(key in texts))).toEqual([]);
     expect(Object.keys(texts).filter((key) => !used.includes(key))).toEqual([]);
+  });
+
+  it('takes no key that an editor or a keyboard has for something else: its own are chords', () => {
+    for (const { key, mac, when } of contributes.keybindings) {
+      expect([key, mac]).toEqual([
+        expect.stringMatching(/^ctrl\+k \S+$/),
+        expect.stringMatching(/^cmd\+k \S+$/),
+      ]);
+      // In a terminal it is the shell's.
+      expect(when).toBe('!terminalFocus');
+    }
   });
 
   it('shows pictures that are there', () => {

@@ -39,4 +39,21 @@ describe('acknowledgements by the renderer', () => {
     expect(acks.input(ANSWER + ANSWER)).toBe('');
     expect(acked).toEqual([1, 2]);
   });
+
+  it('leave nothing to a program that joins while questions about the one before are open', () => {
+    const acked: string[] = [];
+    const first = new RendererAcks((position) => acked.push(`first ${position}`));
+    first.snapshot('', 1);
+    first.snapshot('', 2);
+    first.input(ANSWER);
+    const second = new RendererAcks((position) => acked.push(`second ${position}`), first);
+    second.snapshot('', 7);
+    const third = new RendererAcks((position) => acked.push(`third ${position}`), second);
+    third.snapshot('', 9);
+    expect(third.input(`a${ANSWER}${ANSWER}b`)).toBe('ab');
+    expect(acked).toEqual(['first 1']);
+    expect(third.input(ANSWER)).toBe('');
+    expect(acked).toEqual(['first 1', 'third 9']);
+    expect(third.input(ANSWER)).toBe(ANSWER);
+  });
 });

@@ -11,11 +11,13 @@ vi.mock('vscode', () => {
 });
 const { COMMANDS, perform, registerCommands } = await import('../../../extension/commands.ts');
 const { SessionTerminals } = await import('../../../extension/terminals/session-terminals.ts');
+const { LastUsed } = await import('../../../extension/fleet/last-used.ts');
 const { EventEmitter } = await import('vscode');
 
 const asking = part<Session>({
   id: 's1',
   title: 'Fix it',
+  branch: 'fairlead/fix-it',
   state: 'needs-you',
   need: 1,
   reason: { kind: 'permission', message: 'Run rm?', input: { command: 'rm' } },
@@ -38,6 +40,7 @@ function contextOf(session: Session) {
     },
     fleet: { isLoaded: true, get: () => session, sessions: [session], load: async () => {} },
     terminals: { active: session.id, show: () => {}, close: () => {} },
+    lastUsed: new LastUsed(),
     repositories: { findAgain: async () => {} },
   });
   return { context, sent };
@@ -49,6 +52,7 @@ const fail = (error: unknown) => {
 
 beforeEach(() => {
   window.isTrusted = true;
+  window.pick = () => undefined;
   window.said.length = 0;
   window.asked.length = 0;
   window.terminals.length = 0;
@@ -82,7 +86,7 @@ describe('in Restricted Mode', () => {
       get: (name: string, standard?: unknown) => kept.get(name) ?? standard,
       update: async (name: string, value: unknown) => void kept.set(name, value),
     };
-    const terminals = new SessionTerminals(part({}), fleet, part(state));
+    const terminals = new SessionTerminals(part({}), fleet, new LastUsed(), part(state));
     changed.fire({ kind: 'all' });
     expect(window.terminals).toEqual([]);
     expect(kept.get('terminals')).toEqual(['s1:agent', 's1:shell']);
@@ -104,8 +108,10 @@ describe('Allow', () => {
   it('shows what is asked before it answers where nothing was shown', async () => {
     const { context, sent } = contextOf(asking);
     registerCommands(context, fail);
+    window.pick = (title) => (title === 'Fairlead' ? { session: asking } : undefined);
     for (const args of [[], ['s1']]) await window.run('fairlead.allow', ...args);
     expect(sent.map(([name]) => name)).toEqual(['ShowNeed', 'ShowNeed']);
-    expect(window.asked).toEqual(['Fix it', 'Fix it']);
+    // Without a name the person says first which session is meant.
+    expect(window.asked).toEqual(['Fairlead', 'Fix it', 'Fix it']);
   });
 });

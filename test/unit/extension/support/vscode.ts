@@ -51,6 +51,10 @@ export class Uri {
   static from(parts: { scheme: string; authority?: string; path?: string; query?: string }): Uri {
     return new Uri(parts);
   }
+  static parse(text: string): Uri {
+    const [scheme = '', path = ''] = text.split(/:(.*)/s);
+    return new Uri({ scheme, path });
+  }
   static file(path: string): Uri {
     return new Uri({ scheme: 'file', path });
   }
@@ -107,6 +111,7 @@ export const FileType = {
 } as const;
 export const FileChangeType = {
   Changed: 1,
+  Deleted: 3,
 } as const;
 export const FilePermission = {
   Readonly: 1,
@@ -120,10 +125,21 @@ export class FileSystemError extends Error {
   }
 }
 
+export class Position {
+  readonly line: number;
+  readonly character: number;
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+}
+
 export class Range {
   readonly start: { line: number; character: number };
-  constructor(line: number, character: number) {
+  readonly end: { line: number; character: number };
+  constructor(line: number, character: number, endLine: number, endCharacter: number) {
     this.start = { line, character };
+    this.end = { line: endLine, character: endCharacter };
   }
 }
 
@@ -163,11 +179,20 @@ export class TabInputTextDiff {
 }
 export class TabInputTerminal {}
 
+export class CancellationTokenSource {
+  readonly token = {
+    isCancellationRequested: false,
+    onCancellationRequested: () => new Disposable(() => {}),
+  };
+  cancel(): void {}
+}
+
 const never = () => new Disposable(() => {});
 
 /** What a unit does to the window; a test puts the calls in that its unit makes. */
 export const window: Record<string, unknown> = {
   tabGroups: { all: [], onDidChangeTabs: never },
+  registerTerminalLinkProvider: never,
   onDidCloseTerminal: never,
   onDidChangeActiveTerminal: never,
   onDidChangeWindowState: never,
@@ -178,6 +203,8 @@ export const workspace: Record<string, unknown> = {
   registerTextDocumentContentProvider: never,
   onDidCloseTextDocument: never,
   onDidChangeWorkspaceFolders: never,
+  onDidGrantWorkspaceTrust: never,
+  isTrusted: true,
   getConfiguration: () => ({ get: (_name: string, fallback: unknown) => fallback }),
 };
 export const commands: Record<string, unknown> = { executeCommand: async () => undefined };

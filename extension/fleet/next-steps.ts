@@ -1,0 +1,36 @@
+import type { Reason, ReasonKind } from '../../sidecar/protocol/reason.ts';
+
+/** What can be done about a need, as a button or a line says it. */
+export type NextStep = 'Allow' | 'Deny' | 'Answer…' | 'Land Again' | 'Send Prompt…' | 'Open Terminal';
+
+/** Needs that are answered with allow or deny. */
+const YES_OR_NO: readonly ReasonKind[] = ['permission', 'trust'];
+const ANSWERED: readonly ReasonKind[] = [...YES_OR_NO, 'question', 'plan'];
+const OF_LANDINGS: readonly ReasonKind[] = [
+  'conflict',
+  'check-failed',
+  'landing-stopped',
+  'base-refuses-pushes',
+];
+
+/** Whether a need takes an answer at all: others go away by something else. */
+export function takesAnswer({ kind, dialog, options }: Reason): boolean {
+  return ANSWERED.includes(kind) || (dialog === true && options !== undefined);
+}
+
+/** Whether a need comes of a landing. */
+export function isOfLanding(kind: ReasonKind): boolean {
+  return OF_LANDINGS.includes(kind);
+}
+
+/** The first is what mostly helps. */
+export function nextSteps(reason: Reason): NextStep[] {
+  const { kind } = reason;
+  if (YES_OR_NO.includes(kind)) return ['Allow', 'Deny', 'Open Terminal'];
+  if (takesAnswer(reason)) return ['Answer…', 'Open Terminal'];
+  // The agent brings the conflict in order; landed as it is, the work would meet it again.
+  if (kind === 'conflict') return ['Open Terminal', 'Land Again'];
+  if (isOfLanding(kind)) return ['Land Again', 'Open Terminal'];
+  if (kind === 'api-error' || kind === 'prompt-undelivered') return ['Send Prompt…', 'Open Terminal'];
+  return ['Open Terminal'];
+}

@@ -1,0 +1,104 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { answer } from '../../../extension/actions/answer.ts';
+import { nextSteps } from '../../../extension/fleet/next-steps.ts';
+import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
+import { fleetOf } from './support/fleet.ts';
+import { sessionOf } from './support/sessions.ts';
+import { commands, window } from './support/vscode.ts';
+
+interface Item {
+  label: string;
+}
+
+let offered: string[][];
+let run: unknown[][];
+
+beforeEach(() => {
+  offered = [];
+  run = [];
+  commands.executeCommand = async (...call: unknown[]) => void run.push(call);
+  window.showInputBox = async () => {
+    throw new Error('no text is asked for');
+  };
+});
+
+/** What is sent as the answer to `reason` by a person who picks these of what is offered. */
+async function given(reason: Reason, picks: readonly string[]): Promise<unknown> {
+  const session = sessionOf({ id: 'one', state: 'needs-you', need: 1, reason });
+  window.showQuickPick = async (items: readonly (Item | string)[], { canPickMany = false } = {}) => {
+    const labelOf = (item: Item | string) => (typeof item === 'string' ? item : item.label);
+    offered.push(items.map(labelOf));
+    const picked = items.filter((item) => picks.includes(labelOf(item)));
+    return canPickMany ? picked : picked[0];
+  };
+  let sent: unknown;
+  await answer(
+    {
+      connection: {
+        request: async (name: string, params: object): Promise<never> => {
+          if (name === 'Answer') sent = Reflect.get(params, 'answer');
+          return { reason, need: 1 } as never;
+        },
+      },
+      fleet: fleetOf([session]).fleet,
+      documents: {
+        put: () => {
+          throw new Error('nothing is shown');
+        },
+      },
+      terminals: { show() {} },
+    },
+    session,
+  );
+  return sent;
+}
+
+describe('what takes no answer', () => {
+  const unanswerable = ReasonKind.options.filter(
+    (kind) => !['permission', 'question', 'plan', 'trust'].includes(kind),
+  );
+
+  it.each(unanswerable)('is offered what helps instead: %s', async (kind) => {
+    expect(await given({ kind, message: 'Something.' }, ['Open Terminal'])).toBeUndefined();
+    expect(offered).toEqual([nextSteps({ kind, message: 'Something.' })]);
+    expect(run).toEqual([['fairlead.openTerminal', 'one']]);
+  });
+
+  it('can be landed again, or told to go on', async () => {
+    await given({ kind: 'landing-stopped', message: 'Offline.' }, ['Land Again']);
+    await given({ kind: 'api-error', message: 'Overloaded.' }, ['Send Prompt…']);
+    expect(run).toEqual([
+      ['fairlead.land', 'one'],
+      ['fairlead.sendPrompt', 'one'],
+    ]);
+  });
+});
+
+it('a dialog on the screen of the agent takes one of its lines', async () => {
+  const dialog: Reason = { kind: 'unknown', message: 'Go on?', dialog: true, options: ['Yes', 'No'] };
+  expect(await given(dialog, ['No'])).toBe('No');
+  expect(nextSteps(dialog)).toEqual(['Answer…', 'Open Terminal']);
+});
+
+describe('a question', () => {
+  const question = (multiSelect: boolean, options = ['red', 'blue']): Reason => ({
+    kind: 'question',
+    message: 'Which?',
+    questions: [{ question: 'Which?', options, multiSelect }],
+  });
+
+  it('takes several options, and a text of the person among them', async () => {
+    expect(await given(question(true), ['red', 'blue'])).toBe('red, blue');
+    window.showInputBox = async () => ' green ';
+    expect(await given(question(true), ['red', 'Something else…'])).toBe('red, green');
+    expect(await given(question(false), ['Something else…'])).toBe('green');
+    expect(await given(question(false), ['blue'])).toBe('blue');
+    expect(await given(question(true, []), [])).toBe('green');
+  });
+
+  it('is left when nothing is picked or written', async () => {
+    window.showInputBox = async () => '';
+    expect(await given(question(true), [])).toBeUndefined();
+    expect(await given(question(true), ['red', 'Something else…'])).toBeUndefined();
+  });
+});

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import * as vscode from 'vscode';
+import { Contents, contentsUri } from '../../../extension/lanes/contents.ts';
+import type { Session } from '../../../sidecar/protocol/session.ts';
+import { sessionOf } from './support/sessions.ts';
+import { workspace } from './support/vscode.ts';
+
+const COMMIT = 'a'.repeat(40);
+const worktreeFile = contentsUri('one', 'src/app.js', null);
+
+/** A worktree with one file, as the sidecar would read it. */
+function scene() {
+  const state = { text: 'one' as string | null, reads: 0 };
+  let tell: (session: Session) => void = () => {};
+  const read = async (): Promise<never> => {
+    state.reads += 1;
+    const content = state.text === null ? null : Buffer.from(state.text).toString('base64');
+    return { content } as never;
+  };
+  const contents = new Contents({
+    request: read,
+    requestIfConnected: read,
+    on: (_name: string, listener: (news: never) => void) => {
+      tell = listener as (session: Session) => void;
+      return new vscode.Disposable(() => {});
+    },
+  });
+  const changes: [string, vscode.FileChangeType][] = [];
+  contents.onDidChangeFile((files) =>
+    changes.push(...files.map(({ uri, type }) => [uri.path, type] as [string, vscode.FileChangeType])),
+  );
+  return { contents, state, changes, change: (id = 'one') => tell(sessionOf({ id })) };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  workspace.textDocuments = [{ uri: worktreeFile }, { uri: contentsUri('one', 'src/app.js', COMMIT) }];
+});
+afterEach(() => {
+  vi.useRealTimers();
+  workspace.textDocuments = [];
+});
+
+describe('files of a worktree that are open', () => {
+  it('are read again when their session changes, though nobody watches them', async () => {
+    const { contents, state, changes, change } = scene();
+    await contents.readFile(worktreeFile);
+    change();
+    await vi.runAllTimersAsync();
+    expect(changes).toEqual([]);
+    state.text = 'two';
+    change();
+    change();
+    await vi.runAllTimersAsync();
+    expect(changes).toEqual([['/src/app.js', vscode.FileChangeType.Changed]]);
+    state.text = null;
+    change();
+    await vi.runAllTimersAsync();
+    expect(changes.at(-1)).toEqual(['/src/app.js', vscode.FileChangeType.Deleted]);
+    contents.dispose();
+  });
+
+  it('are left alone when another session changes, and when they are closed', async () => {
+    const { contents, state, change } = scene();
+    await contents.readFile(worktreeFile);
+    change('two');
+    workspace.textDocuments = [];
+    change();
+    await vi.runAllTimersAsync();
+    expect(state.reads).toBe(1);
+    contents.dispose();
+  });
+
+  it('have another time once they are others', async () => {
+    const { contents, state } = scene();
+    const { mtime } = await contents.stat(worktreeFile);
+    vi.advanceTimersByTime(10);
+    expect((await contents.stat(worktreeFile)).mtime).toBe(mtime);
+    state.text = 'two';
+    expect((await contents.stat(worktreeFile)).mtime).toBeGreaterThan(mtime);
+    contents.dispose();
+  });
+});
+
+describe('files at a commit', () => {
+  it('are read once, as long as not too many bytes of others were read since', async () => {
+    const { contents, state } = scene();
+    const file = (n: number) => contentsUri('one', `${n}.bin`, COMMIT);
+    await Promise.all([contents.readFile(file(0)), contents.readFile(file(0))]);
+    await contents.readFile(file(0));
+    expect(state.reads).toBe(1);
+    state.text = 'x'.repeat(10 * 1024 * 1024);
+    for (const n of [1, 2, 3, 4]) await contents.readFile(file(n));
+    state.reads = 0;
+    await contents.readFile(file(4));
+    expect(state.reads).toBe(0);
+    await contents.readFile(file(1));
+    expect(state.reads).toBe(1);
+    contents.dispose();
+  });
+});

@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FleetNode } from '../../../extension/fleet/fleet-tree.ts';
+import { FleetTree } from '../../../extension/fleet/fleet-tree.ts';
+import { fleetOf } from './support/fleet.ts';
+import { sessionOf } from './support/sessions.ts';
+
+const trees: FleetTree[] = [];
+afterEach(() => {
+  for (const tree of trees.splice(0)) tree.dispose();
+});
+
+function treeOf(fleet: ReturnType<typeof fleetOf>['fleet'], own: readonly string[] = ['/repo']): FleetTree {
+  const tree = new FleetTree(fleet, () => own);
+  trees.push(tree);
+  return tree;
+}
+
+/** The rows as a person sees them: each with those that hang on it. */
+async function rows(tree: FleetTree, node?: FleetNode): Promise<object> {
+  const nodes = await tree.getChildren(node);
+  for (const each of nodes) expect(tree.getParent(each)).toBe(node);
+  return Object.fromEntries(
+    await Promise.all(nodes.map(async (each) => [each.id, await rows(tree, each)] as const)),
+  );
+}
+
+const family = [
+  sessionOf({ id: 'one', family: 'one', createdAt: 1 }),
+  sessionOf({ id: 'two', family: 'one', createdAt: 2 }),
+  sessionOf({ id: 'three', family: 'one', createdAt: 3 }),
+];
+const alone = sessionOf({ id: 'alone', createdAt: 4 });
+
+describe('the rows of a family', () => {
+  it('hang on its first session', async () => {
+    const { fleet } = fleetOf([...family, alone]);
+    expect(await rows(treeOf(fleet))).toEqual({ alone: {}, one: { two: {}, three: {} } });
+  });
+
+  it('all stay when the first is archived, and hang on the oldest that is left', async () => {
+    const { fleet, tell } = fleetOf([...family, alone]);
+    const tree = treeOf(fleet);
+    tell({ ...sessionOf({ id: 'one' }), state: 'archived' });
+    expect(await rows(tree)).toEqual({ alone: {}, two: { three: {} } });
+    tell({ ...sessionOf({ id: 'two', family: 'one' }), state: 'archived' });
+    expect(await rows(tree)).toEqual({ alone: {}, three: {} });
+  });
+
+  it('hang on the same session whichever needs the person first', async () => {
+    const { fleet, tell } = fleetOf(family.slice(1));
+    const tree = treeOf(fleet, []);
+    tell(sessionOf({ id: 'three', family: 'one', createdAt: 3, state: 'needs-you', need: 1 }));
+    expect(await rows(tree)).toEqual({ '/repo': { two: { three: {} } } });
+  });
+});
