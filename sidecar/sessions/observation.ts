@@ -1,4 +1,4 @@
-import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { existsSync, type FSWatcher, lstatSync, watch } from 'node:fs';
 import { SharedRegistry } from '../agents/claude/registry.ts';
 import { eventsFolder } from '../agents/claude/settings.ts';
 import type { Ledger } from '../cost/ledger.ts';
@@ -211,13 +211,15 @@ export class Observation {
   }
 
   /** Sees to it that the events folder is watched; it may have been taken away and made anew. */
-  #watchFolder(id: string, gitDir: string, watched: Watched): void {
+  #watchFolder({ id, worktree }: SessionRecord, gitDir: string, watched: Watched): void {
     const path = eventsFolder(gitDir);
     const inode = inodeOf(path);
     const isWatched = watched.folder?.inode === inode && watched.folder?.path === path;
     if (inode !== undefined && isWatched && isPrivateFolder(gitDir, path)) return;
     watched.folder?.watcher.close();
     watched.folder = undefined;
+    // A git that makes a lost worktree anew is about to remove what it had of it, and fails when something is added.
+    if (inode === undefined && !existsSync(worktree)) return;
     try {
       makePrivateFolder(gitDir, path);
       const watcher = watch(path, { persistent: false }, (_kind, name) => {
@@ -293,7 +295,7 @@ export class Observation {
     const before = table.find(id);
     if (watched === undefined || before === undefined || before.life === 'archived') return true;
     if (before.git_dir === null) return true;
-    this.#watchFolder(id, before.git_dir, watched);
+    this.#watchFolder(before, before.git_dir, watched);
     const taken = await this.#intake.take(before, before.git_dir, watched.feed);
     const ended = this.#endLateTurn(table.get(id));
     const record = table.get(id);
