@@ -15,7 +15,7 @@ export class CommandTerminal implements Disposable {
   readonly screen: xterm.Terminal;
   /** Everything that was written, as it came. */
   output = '';
-  /** Exit code of the program, once it has ended. */
+  /** Exit code of the program, once it has ended and its last words are on the screen. */
   readonly ended: Promise<number>;
   readonly #pty: IPty;
 
@@ -38,7 +38,10 @@ export class CommandTerminal implements Disposable {
       this.output += data;
       this.screen.write(data);
     });
-    this.ended = new Promise((resolve) => this.#pty.onExit(({ exitCode }) => resolve(exitCode)));
+    this.ended = new Promise((resolve) =>
+      // The screen takes its time: what was written last is on it by then.
+      this.#pty.onExit(({ exitCode }) => this.screen.write('', () => resolve(exitCode))),
+    );
   }
 
   /** `fairlead ARGS` in a terminal. */

@@ -163,8 +163,8 @@ describe('attach', { timeout: TIMEOUT }, () => {
     terminal.type(CTRL_BACKSLASH);
     expect(await terminal.ended).toBe(0);
     expect(terminal.output).toContain('\u001b[23;2t');
-    expect(terminal.text).toContain('[left; the agent goes on]');
-    expect(terminal.text).toContain(`fairlead attach ${id}`);
+    await terminal.shows('[left; the agent goes on]');
+    await terminal.shows(`fairlead attach ${id}`);
   });
 
   it('says how an agent that has ended is started again', async () => {
@@ -179,7 +179,7 @@ describe('attach', { timeout: TIMEOUT }, () => {
     terminal.type('\r');
     expect(await terminal.ended).toBe(0);
     await terminal.shows('[ended (exit 0)]');
-    expect(terminal.text).toContain(`fairlead resume ${id}`);
+    await terminal.shows(`fairlead resume ${id}`);
   });
 
   it('needs a terminal', async () => {

@@ -323,10 +323,16 @@ describe('the agent of a new session', { timeout: TIMEOUT }, () => {
     const dotGit = join(session.worktree, '.git');
     const gitDir = world.repository.at(session.worktree).git('rev-parse', '--absolute-git-dir');
     const launch = join(gitDir, 'fairlead', 'launch');
-    // The launch file is there before the first terminal is: the ptyhost has yet to start.
+    world.model.when(prompt('hello')).says('Hello.');
+    await world.start('hello');
+    const { ptyhost } = await world.json<SidecarStatus>('status');
+    if (ptyhost === null) throw new Error('there is no ptyhost');
+    // The launch file is written before a terminal is asked for, and who gives that is held up.
+    process.kill(ptyhost.pid, 'SIGSTOP');
     const resuming = world.json<Session>('resume', session.id);
-    while (!existsSync(launch)) await new Promise((resolve) => setImmediate(resolve));
+    await expect.poll(() => existsSync(launch), { timeout: 20_000, interval: 5 }).toBe(true);
     rmSync(dotGit);
+    process.kill(ptyhost.pid, 'SIGCONT');
     await resuming;
     const refused = await world.needsYou(session.id);
     expect(refused.reason).toMatchObject({ kind: 'agent-ended' });
