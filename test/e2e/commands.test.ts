@@ -184,7 +184,7 @@ describe('commands of a session', () => {
     const refused = window.notification('has unsaved work');
     await refused.waitFor();
     expect(await refused.textContent()).toContain('notes.txt');
-    expect(await refused.textContent()).toContain('Commit (and push) it');
+    expect(await refused.textContent()).toContain(`Land it: fairlead land ${id} --yes`);
     expect(existsSync(join(worktree, 'notes.txt'))).toBe(true);
     world.repository.at(worktree).commit({}, 'Notes');
     // The workbench writes the errors that it shows into its console.
