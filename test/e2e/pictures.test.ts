@@ -78,7 +78,7 @@ describe('pictures', () => {
     await window.row('Write the tests of Harbour').waitFor();
     await expect
       .poll(() => window.row('Write the tests of Harbour').getAttribute('aria-label'))
-      .toContain('terminal-lost');
+      .toContain('terminal lost');
     await desk.picture(window, 'fleet terminals lost');
   });
 
