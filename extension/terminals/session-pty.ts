@@ -56,6 +56,9 @@ export class SessionPty implements vscode.Pseudoterminal {
   readonly onDidOverrideDimensions = this.#overridden.event;
   /** As large as it is in this window. */
   #size: Size | undefined;
+  #isOpened = false;
+  /** As large as VS Code said when it opened it. */
+  #unseen: Size | undefined;
   /** As large as another client has made it meanwhile: drawn so, as one program has one size. */
   #foreign: Size | undefined;
   #attachment: Attachment | undefined;
@@ -92,6 +95,8 @@ export class SessionPty implements vscode.Pseudoterminal {
   }
 
   open(size: vscode.TerminalDimensions | undefined): void {
+    this.#isOpened = true;
+    this.#unseen = sizeOf(size);
     if (this.#joining === 'when-seen') return;
     this.#size = sizeOf(size);
     if (this.#joining === 'now') void this.#attach();
@@ -100,6 +105,8 @@ export class SessionPty implements vscode.Pseudoterminal {
 
   setDimensions(size: vscode.TerminalDimensions): void {
     const own = sizeOf(size);
+    // What is not shown has a size that VS Code made up: 80 columns and 30 rows.
+    if (this.#joining === 'when-seen' && isSame(own, this.#unseen)) return;
     // VS Code tells the size that it was told to draw, too.
     if (this.#foreign !== undefined && isSame(own, this.#foreign)) return;
     this.#size = own;
@@ -138,6 +145,8 @@ export class SessionPty implements vscode.Pseudoterminal {
    */
   claim(isNew = false): void {
     if (this.#joining === 'when-seen') {
+      // VS Code takes the first terminal that is made for the active one, though nobody sees it.
+      if (!this.#isOpened) return;
       this.#joining = 'now';
       void this.#attach();
       return;

@@ -91,7 +91,10 @@ describe('a terminal that is there again', () => {
       return new Stream() as never;
     };
     const pty = new SessionPty(open, 'agent', 'when-seen');
+    // The first terminal that is made is VS Code's active one before it is opened, and has its size told twice.
+    pty.claim();
     pty.open({ columns: 80, rows: 30 });
+    pty.setDimensions({ columns: 80, rows: 30 });
     expect(opened).toEqual([]);
     pty.setDimensions({ columns: 100, rows: 20 });
     pty.setDimensions({ columns: 100, rows: 20 });
