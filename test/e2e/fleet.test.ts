@@ -79,7 +79,7 @@ describe('the fleet', () => {
     await expect.poll(() => repositories.allInnerTexts()).toEqual([expect.stringContaining('harbour')]);
 
     // The changes are there again with the window, both sides of them.
-    await window.reloadPage();
+    await window.reloadWindow();
     const diff = window.page.locator('.multiDiffEntry', { hasText: 'README.md' });
     await diff.getByText('counts boats of any length').waitFor();
     await diff.getByText('counts boats.').waitFor();
