@@ -2,21 +2,8 @@ import type { Reason, ReasonKind } from './reason.ts';
 
 const YES_OR_NO = ['allow', 'deny'];
 
-/** Needs of which the agent asks nothing that could be answered. */
-const UNANSWERABLE: readonly ReasonKind[] = [
-  'api-error',
-  'agent-ended',
-  'terminal-lost',
-  'hook-failed',
-  'conflict',
-  'check-failed',
-  'landing-stopped',
-  'start-failed',
-  'worktree-missing',
-  'budget',
-  'prompt-undelivered',
-  'base-refuses-pushes',
-];
+/** Needs in which the agent asks something; in all others nothing could be answered. */
+const ASKING: readonly ReasonKind[] = ['permission', 'question', 'plan', 'login', 'trust', 'unknown'];
 
 /**
  * What can be chosen as an answer: what the agent offers, or `allow` and `deny` where it asks for a yes. Undefined
@@ -36,5 +23,5 @@ export function takesWhy(reason: Reason): boolean {
 
 /** Whether no answer can fit, whatever the terminal comes to show. A dialog without choices is read, and has none. */
 export function takesNoAnswer(reason: Reason): boolean {
-  return UNANSWERABLE.includes(reason.kind) || (reason.dialog === true && reason.options === undefined);
+  return !ASKING.includes(reason.kind) || (reason.dialog === true && reason.options === undefined);
 }
