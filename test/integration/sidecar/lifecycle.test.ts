@@ -488,8 +488,14 @@ describe('a remote that wants a password', { timeout: TIMEOUT }, () => {
     person.type('open ses');
     asking.kill('SIGINT');
     await person.shows('This is no longer asked.');
+    // The hand does not stop at once.
+    person.type('quark');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    person.type('lock\r');
     expect(person.text).toContain("Username for 'http://");
-    expect(person.output).not.toContain('open ses');
+    await world.json('archive', session.id);
+    await person.shows('session-archived');
+    for (const part of ['open ses', 'quark', 'lock']) expect(person.output).not.toContain(part);
   });
 
   it('is not asked for by a stranger: the askpass program needs the token of the sidecar', async () => {
