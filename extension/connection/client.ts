@@ -12,12 +12,12 @@ import {
   type WorkDoneProgressEnd,
   type WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
-import * as z from 'zod';
 import { Attachment, type AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import { FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../../sidecar/protocol/errors.ts';
 import { isLostConnection } from '../../sidecar/protocol/lost-connection.ts';
 import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../../sidecar/protocol/not-answering.ts';
 import * as protocol from '../../sidecar/protocol/protocol.ts';
+import * as z from '../../sidecar/protocol/zod.ts';
 import { ExtensionError, isSuddenEnd, SUDDEN_END } from '../failure.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
@@ -48,8 +48,8 @@ const PING_MS = 2_000;
 
 const WireErrorData = z.looseObject({
   code: z.string(),
-  hint: z.string().optional(),
-  data: z.unknown().optional(),
+  hint: z.optional(z.string()),
+  data: z.optional(z.unknown()),
 });
 type WorkDone = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 const workDone = new ProgressType<WorkDone>();
@@ -150,7 +150,7 @@ export class SidecarClient {
     options: RequestOptions = {},
   ): Promise<ResultOf<Name>> {
     // biome-ignore lint/performance/noDynamicNamespaceImportAccess: every constant of the protocol is wanted.
-    const kind = protocol[name] as protocol.RequestKind<z.ZodType, z.ZodType>;
+    const kind = protocol[name] as protocol.RequestKind<z.ZodMiniType, z.ZodMiniType>;
     const { token, onProgress } = options;
     let listening: vscode.Disposable | undefined;
     let all: object = { ...(params as object) };
@@ -223,7 +223,7 @@ export class SidecarClient {
 
   on<Name extends NotificationName>(name: Name, listener: (news: NewsOf<Name>) => void): vscode.Disposable {
     // biome-ignore lint/performance/noDynamicNamespaceImportAccess: every constant of the protocol is wanted.
-    const kind = protocol[name] as protocol.NotificationKind<z.ZodType>;
+    const kind = protocol[name] as protocol.NotificationKind<z.ZodMiniType>;
     return this.#client.onNotification(kind.method, (params: unknown) => {
       const parsed = kind.params.safeParse(params);
       if (parsed.success) listener(parsed.data as NewsOf<Name>);

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from '../protocol/zod.ts';
 
 /** Where the state of an agent can be read from, best first. `process` always is. */
 export const AgentSignal = z.enum([
@@ -22,10 +22,10 @@ export type ArgumentGroups = z.infer<typeof ArgumentGroups>;
 
 /** An agent that runs in a terminal: data, so that another one needs no code. */
 export const AgentDefinition = z.object({
-  id: z.string().regex(/^[a-z][a-z0-9-]*$/),
+  id: z.string().check(z.regex(/^[a-z][a-z0-9-]*$/)),
   name: z.string(),
   /** Looked up on the session's PATH. */
-  command: z.string().min(1),
+  command: z.string().check(z.minLength(1)),
   /** Placeholders: `session` (a UUID that we choose), `settings`, `mode`, `model`, `prompt`. */
   start: ArgumentGroups,
   /** The same, to go on with the conversation `session`. */

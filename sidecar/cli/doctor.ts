@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import * as z from 'zod';
 import { cleanEnvironment } from '../platform/environment.ts';
 import { findNode } from '../platform/node-runtime.ts';
 import { pathsFor } from '../platform/paths.ts';
 import { systemProcesses } from '../platform/processes.ts';
 import { asFairleadError } from '../protocol/errors.ts';
 import { Finding } from '../protocol/protocol.ts';
+import * as z from '../protocol/zod.ts';
 import type { CommandContext } from './context.ts';
 import { bundleFolder } from './sidecar-process.ts';
 

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { z } from 'zod';
 import type { AskPerson } from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import { printable } from './output.ts';
 import { isInteractive } from './question.ts';
 

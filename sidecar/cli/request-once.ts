@@ -1,8 +1,8 @@
-import type { z } from 'zod';
 import { BUILD } from '../platform/build.ts';
 import { systemIds } from '../platform/ids.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { RequestKind } from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import type { CommandContext } from './context.ts';
 import { SUDDEN_END } from './wire-failure.ts';
 
@@ -13,7 +13,7 @@ const SIDECARS = 4;
  * Makes a request that is carried out once, though sidecars die while they carry it out: each next one is asked again
  * under the same id, and goes on with what it finds. One that is ended on purpose is not followed by another.
  */
-export async function requestOnce<P extends z.ZodType, R extends z.ZodType>(
+export async function requestOnce<P extends z.ZodMiniType, R extends z.ZodMiniType>(
   context: CommandContext,
   kind: RequestKind<P, R>,
   paramsWith: (requestId: string) => z.input<P>,

@@ -7,7 +7,6 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import type * as z from 'zod';
 import { BUILD, isOlderBuild } from '../platform/build.ts';
 import { sleep } from '../platform/clock.ts';
 import { connectOrStart, type DaemonProcess, tryConnect } from '../platform/daemon-process.ts';
@@ -26,6 +25,7 @@ import {
   type SidecarInfo,
   StopSidecar,
 } from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import { answerQuestion } from './person.ts';
 import { isInteractive } from './question.ts';
 import { sidecarProcess } from './sidecar-process.ts';
@@ -159,7 +159,7 @@ export class SidecarConnection {
    * Waits for as long as it takes, and looks now and then whether the sidecar is alive.
    * @throws FairleadError as the sidecar answers; `daemon.lost` when it ends first; `daemon.not-answering`; `cancelled`
    */
-  async request<P extends z.ZodType, R extends z.ZodType>(
+  async request<P extends z.ZodMiniType, R extends z.ZodMiniType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
     signal?: AbortSignal,
@@ -212,7 +212,7 @@ export class SidecarConnection {
     };
   }
 
-  onNotification<P extends z.ZodType>(
+  onNotification<P extends z.ZodMiniType>(
     kind: NotificationKind<P>,
     listener: (params: z.output<P>) => void,
   ): void {

@@ -1,8 +1,8 @@
 import { ResponseError } from 'vscode-jsonrpc/node';
-import * as z from 'zod';
 import { asFairleadError, FairleadError, isErrorCode, WIRE_ERROR_NUMBER } from '../protocol/errors.ts';
 import { isLostConnection } from '../protocol/lost-connection.ts';
 import * as protocol from '../protocol/protocol.ts';
+import * as z from '../protocol/zod.ts';
 
 /** The cause of `daemon.lost` when the connection ended without a word: the sidecar died. */
 export const SUDDEN_END = new Error('The connection ended.');
@@ -37,8 +37,8 @@ export function suddenEnd(method?: string): FairleadError {
 
 const WireErrorData = z.looseObject({
   code: z.string(),
-  hint: z.string().optional(),
-  data: z.unknown().optional(),
+  hint: z.optional(z.string()),
+  data: z.optional(z.unknown()),
 });
 
 /** What the person is told of a request that failed. `method`: as for {@link suddenEnd}. */

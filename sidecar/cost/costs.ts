@@ -1,6 +1,6 @@
-import * as z from 'zod';
 import type { Bindings, Store } from '../platform/store.ts';
 import type { CostGroup, CostRow } from '../protocol/protocol.ts';
+import * as z from '../protocol/zod.ts';
 import { type NanoDollars, toUsd } from './money.ts';
 
 export interface CostQuery {

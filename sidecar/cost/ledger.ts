@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import * as z from 'zod';
 import type { Positional, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Cost } from '../protocol/session.ts';
+import * as z from '../protocol/zod.ts';
 import {
   type CostQuery,
   type CostTable,
@@ -355,10 +355,10 @@ const RequestRow = z.object({
   web_searches: z.int(),
   speed: z.string(),
   geo: z.string(),
-  nano: z.int().nullable(),
+  nano: z.nullable(z.int()),
 });
 type RequestRow = z.infer<typeof RequestRow>;
-const StoredRequest = RequestRow.extend({ id: z.int() });
+const StoredRequest = z.extend(RequestRow, { id: z.int() });
 type StoredRequest = z.infer<typeof StoredRequest>;
 
 const COLUMNS = Object.keys(RequestRow.shape) as (keyof RequestRow)[];

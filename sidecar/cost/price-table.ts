@@ -1,12 +1,12 @@
-import * as z from 'zod';
 import { FairleadError } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 
 /** US dollars a million tokens, with at most six decimals: finer ones could not be summed exactly. */
-const PerMillion = z
-  .number()
-  .nonnegative()
-  .max(1_000)
-  .refine((usd) => Math.abs(usd * 1e6 - Math.round(usd * 1e6)) < 1e-4, 'a price has at most six decimals');
+const PerMillion = z.number().check(
+  z.nonnegative(),
+  z.lte(1_000),
+  z.refine((usd) => Math.abs(usd * 1e6 - Math.round(usd * 1e6)) < 1e-4, 'a price has at most six decimals'),
+);
 
 const TokenPrices = z.strictObject({
   input: PerMillion,
@@ -18,32 +18,32 @@ const TokenPrices = z.strictObject({
 });
 export type TokenPrices = z.infer<typeof TokenPrices>;
 
-const PriceEntry = TokenPrices.extend({
+const PriceEntry = z.extend(TokenPrices, {
   /** First day (UTC) on which the entry holds. An entry without it holds since ever. */
-  from: z.iso.date().optional(),
+  from: z.optional(z.iso.date()),
   /** US dollars for one web search. */
-  webSearch: z.number().nonnegative().max(100),
+  webSearch: z.number().check(z.nonnegative(), z.lte(100)),
   /** Instead of the above for a request whose whole prompt (input, cache writes, cache reads) is larger. */
-  long: TokenPrices.extend({ above: z.int().positive() }).optional(),
+  long: z.optional(z.extend(TokenPrices, { above: z.int().check(z.positive()) })),
   /** Instead of the above in fast mode. */
-  fast: TokenPrices.optional(),
+  fast: z.optional(TokenPrices),
 });
 export type PriceEntry = z.infer<typeof PriceEntry>;
 
 /** The shape of price tables: the one that is shipped and those that override it. */
 export const PriceTable = z.strictObject({
-  source: z.string().optional(),
+  source: z.optional(z.string()),
   /** Day on which the table was compared with its source. */
-  checked: z.iso.date().optional(),
+  checked: z.optional(z.iso.date()),
   models: z.record(
-    z.string().min(1),
-    z
-      .array(PriceEntry)
-      .min(1)
-      .refine(
+    z.string().check(z.minLength(1)),
+    z.array(PriceEntry).check(
+      z.minLength(1),
+      z.refine(
         (entries) => isAscending(entries),
         'entries are ordered by `from`, which only the first may lack',
       ),
+    ),
   ),
 });
 export type PriceTable = z.infer<typeof PriceTable>;

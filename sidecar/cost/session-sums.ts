@@ -1,6 +1,6 @@
-import * as z from 'zod';
 import type { Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 import { type SessionSum, spans, sumOf } from './costs.ts';
 import type { NanoDollars } from './money.ts';
 
@@ -21,7 +21,7 @@ type Span = z.infer<typeof Span>;
 const SPANS = `WITH ${spans('WHERE id = ?')} SELECT session, since, until FROM span`;
 
 const Sum = z.object({ own: z.int(), all: z.int(), unpriced: z.int() });
-const SessionRow = Sum.extend({ session: z.string() });
+const SessionRow = z.extend(Sum, { session: z.string() });
 
 /**
  * How the sums of sessions change with their requests, to be kept in the transaction that changes the requests.

@@ -6,7 +6,6 @@ import {
   ResponseError,
   StreamMessageReader,
 } from 'vscode-jsonrpc/node';
-import type { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { asFairleadError, FairleadError, WIRE_ERROR_NUMBER, type WireError } from '../protocol/errors.ts';
@@ -17,6 +16,7 @@ import {
   type RequestKind,
   type SidecarInfo,
 } from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import { MessageLimit } from './message-limit.ts';
 import { SocketWriter } from './socket-writer.ts';
 
@@ -136,7 +136,7 @@ export class Client {
     return this.#gone.signal;
   }
 
-  notify<P extends z.ZodType>(kind: NotificationKind<P>, params: z.input<P>): void {
+  notify<P extends z.ZodMiniType>(kind: NotificationKind<P>, params: z.input<P>): void {
     if (this.#gone.signal.aborted) return;
     if (this.#writer.behind > MAX_UNSENT_BYTES) {
       this.#drop('it does not read');
@@ -149,7 +149,7 @@ export class Client {
    * Asks the client, until it answers or `signal` aborts.
    * @throws FairleadError `cancelled` when it leaves; the reason of `signal`
    */
-  async ask<P extends z.ZodType, R extends z.ZodType>(
+  async ask<P extends z.ZodMiniType, R extends z.ZodMiniType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
     signal: AbortSignal,
@@ -232,7 +232,7 @@ export class Client {
 }
 
 /** @throws FairleadError `params.invalid` naming the fields */
-export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+export function parse<T extends z.ZodMiniType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));

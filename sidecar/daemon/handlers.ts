@@ -1,9 +1,9 @@
-import type { z } from 'zod';
 import type { Ledger } from '../cost/ledger.ts';
 import { cleanEnvironment } from '../platform/environment.ts';
 import type { Paths } from '../platform/paths.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import * as protocol from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import type { MergeQueue } from '../queue/merge-queue.ts';
 import type { FleetEvents } from '../sessions/events.ts';
 import type { Fleet } from '../sessions/fleet.ts';
@@ -45,7 +45,7 @@ export interface Parts {
 export function handlersOf(parts: Parts): Handlers {
   const { fleet, queue, ledger, events, paths, person } = parts;
   const handlers = new Map<string, Handler>();
-  const on = <P extends z.ZodType, R extends z.ZodType>(
+  const on = <P extends z.ZodMiniType, R extends z.ZodMiniType>(
     kind: protocol.RequestKind<P, R>,
     run: (
       params: z.output<P>,

@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import { Progress, ProgressToken } from '../protocol/protocol.ts';
+import * as z from '../protocol/zod.ts';
 import { type Report, UNHEARD } from '../sessions/progress.ts';
 import type { Client } from './client.ts';
 

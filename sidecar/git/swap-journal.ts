@@ -12,12 +12,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
 import { makeFoldersIn } from '../platform/folders.ts';
 import { machineId } from '../platform/paths.ts';
 import { bootId, isAlive } from '../platform/processes.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 import type { Repository } from './repository.ts';
 
 /**
@@ -40,7 +40,7 @@ export const SwapJournal = z.object({
   /** Private git folder of `folder`. */
   gitDir: z.string(),
   /** The branch is checked out nowhere: `folder` and `gitDir` are the repository's own. */
-  alone: z.boolean().default(false),
+  alone: z._default(z.boolean(), false),
   phase: SwapPhase,
   owner: z.object({
     pid: z.int(),

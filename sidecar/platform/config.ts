@@ -1,8 +1,8 @@
 import { parse, TomlError } from 'smol-toml';
-import * as z from 'zod';
 import { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { PermissionMode } from '../protocol/session.ts';
+import * as z from '../protocol/zod.ts';
 import { readTextFile } from './regular-file.ts';
 
 /** A timer that is to wait longer than 2^31 - 1 milliseconds fires at once. Source: nodejs.org/api/timers.html. */
@@ -10,51 +10,60 @@ const MAX_MINUTES = 35_791;
 
 /** What can be set for a repository. */
 export const Config = z.strictObject({
-  branch: z
-    .strictObject({
-      /** Goes before the slug of a session's branch. */
-      prefix: z.string().regex(/^[\w./-]*$/, 'letters, digits, dots, slashes and dashes'),
-    })
-    .partial()
-    .default({}),
-  worktree: z
-    .strictObject({
-      /** Where worktrees are made: below Fairlead's home, beside the repository, or in its `.fairlead/worktrees`. */
-      place: z.enum(['home', 'sibling', 'inside']),
-      /** Files of the main checkout to copy, as gitignore patterns; replaces the default. */
-      copy: z.array(z.string()),
-    })
-    .partial()
-    .default({}),
-  agent: z
-    .strictObject({
-      mode: PermissionMode,
-      model: z.string().min(1),
-      command: z.string().min(1),
-      /** Minutes after which an agent sleeps that has nothing to do and nobody at its terminal; 0: never. */
-      sleepAfterMinutes: z.number().nonnegative().max(MAX_MINUTES),
-    })
-    .partial()
-    .default({}),
-  land: z
-    .strictObject({
-      to: LandTarget,
-      method: LandMethod,
-      /** Shell command that must succeed on the merged tree. */
-      check: z.string().min(1),
-      checkMinutes: z.number().positive().max(MAX_MINUTES),
-      uncommitted: Uncommitted,
-    })
-    .partial()
-    .default({}),
+  branch: z._default(
+    z.partial(
+      z.strictObject({
+        /** Goes before the slug of a session's branch. */
+        prefix: z.string().check(z.regex(/^[\w./-]*$/, 'letters, digits, dots, slashes and dashes')),
+      }),
+    ),
+    {},
+  ),
+  worktree: z._default(
+    z.partial(
+      z.strictObject({
+        /** Where worktrees are made: below Fairlead's home, beside the repository, or in its `.fairlead/worktrees`. */
+        place: z.enum(['home', 'sibling', 'inside']),
+        /** Files of the main checkout to copy, as gitignore patterns; replaces the default. */
+        copy: z.array(z.string()),
+      }),
+    ),
+    {},
+  ),
+  agent: z._default(
+    z.partial(
+      z.strictObject({
+        mode: PermissionMode,
+        model: z.string().check(z.minLength(1)),
+        command: z.string().check(z.minLength(1)),
+        /** Minutes after which an agent sleeps that has nothing to do and nobody at its terminal; 0: never. */
+        sleepAfterMinutes: z.number().check(z.nonnegative(), z.lte(MAX_MINUTES)),
+      }),
+    ),
+    {},
+  ),
+  land: z._default(
+    z.partial(
+      z.strictObject({
+        to: LandTarget,
+        method: LandMethod,
+        /** Shell command that must succeed on the merged tree. */
+        check: z.string().check(z.minLength(1)),
+        checkMinutes: z.number().check(z.positive(), z.lte(MAX_MINUTES)),
+        uncommitted: Uncommitted,
+      }),
+    ),
+    {},
+  ),
 });
 export type Config = z.infer<typeof Config>;
 
 /** The person's own file, `<home>/config.toml`: for all repositories, and for single ones by their main checkout. */
-export const PersonConfig = Config.extend({
-  repository: z
-    .record(z.string().startsWith('/', 'the absolute path of a main checkout'), Config)
-    .default({}),
+export const PersonConfig = z.extend(Config, {
+  repository: z._default(
+    z.record(z.string().check(z.startsWith('/', 'the absolute path of a main checkout')), Config),
+    {},
+  ),
 });
 export type PersonConfig = z.infer<typeof PersonConfig>;
 
@@ -84,7 +93,7 @@ export function readConfig(file: string): PersonConfig {
   return readFile(file, PersonConfig);
 }
 
-function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
+function readFile<Schema extends z.ZodMiniType>(file: string, schema: Schema): z.output<Schema> {
   let text: string;
   try {
     text = readTextFile(file);
@@ -115,7 +124,11 @@ export function parseConfig(text: string, file: string): PersonConfig {
   return parseFile(text, file, PersonConfig);
 }
 
-function parseFile<Schema extends z.ZodType>(text: string, file: string, schema: Schema): z.output<Schema> {
+function parseFile<Schema extends z.ZodMiniType>(
+  text: string,
+  file: string,
+  schema: Schema,
+): z.output<Schema> {
   let value: unknown;
   try {
     value = parse(text);

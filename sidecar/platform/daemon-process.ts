@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { basename } from 'node:path';
-import * as z from 'zod';
 import { asFairleadError, FairleadError, isErrorCode, messageOf } from '../protocol/errors.ts';
 import { notAnswering } from '../protocol/not-answering.ts';
+import * as z from '../protocol/zod.ts';
 import { sleep } from './clock.ts';
 import { lockHolder } from './lock-holder.ts';
 import { withSpawnLock } from './spawn-lock.ts';
@@ -41,7 +41,11 @@ export const EXIT_TAKEN = 75;
 
 /** The line that a daemon which cannot start leaves for whoever started it. */
 const LastWords = z.object({
-  error: z.object({ code: z.string().refine(isErrorCode), message: z.string(), hint: z.string().optional() }),
+  error: z.object({
+    code: z.string().check(z.refine(isErrorCode)),
+    message: z.string(),
+    hint: z.optional(z.string()),
+  }),
 });
 
 /** Says why this daemon cannot start, so that {@link connectOrStart} can throw it on. */

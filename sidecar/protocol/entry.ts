@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from './zod.ts';
 
 /** Where landed work goes: the base of the remote, or the base in this clone only. */
 export const LandTarget = z.enum(['remote', 'local']);
@@ -66,28 +66,28 @@ export const QueueEntry = z.object({
   base: z.string(),
   target: LandTarget,
   /** Name of the remote, null for a local target. */
-  remote: z.string().nullable(),
+  remote: z.nullable(z.string()),
   method: LandMethod,
-  check: z.string().nullable(),
+  check: z.nullable(z.string()),
   state: EntryState,
-  reason: EntryReason.nullable(),
+  reason: z.nullable(EntryReason),
   /** One line for people: what it waits for, or why it ended. */
-  message: z.string().nullable(),
+  message: z.nullable(z.string()),
   paths: z.array(z.string()),
   /** Ids of the sessions that have to land on the base before. */
-  after: z.array(z.string()).default([]),
+  after: z._default(z.array(z.string()), []),
   /** Place in the land order of its base, from 1; null once it ended. */
-  position: z.int().nullable(),
+  position: z.nullable(z.int()),
   /** Conflicts and red checks so far. */
   tries: z.int(),
   baseMoved: z.int(),
   /** The commit that is to land; null until the work is secured. */
-  head: z.string().nullable(),
+  head: z.nullable(z.string()),
   /** The commit on the base that brought the work, once landed. */
-  landed: z.string().nullable(),
+  landed: z.nullable(z.string()),
   queuedAt: z.number(),
   /** When it came to be as it is, milliseconds since the epoch. */
   changedAt: z.number(),
-  endedAt: z.number().nullable(),
+  endedAt: z.nullable(z.number()),
 });
 export type QueueEntry = z.infer<typeof QueueEntry>;

@@ -1,7 +1,8 @@
-import * as z from 'zod';
 import { EntryState, LandMethod, LandTarget, QueueEntry, Uncommitted } from './entry.ts';
+import { type Exchange, exchange, once } from './exchange.ts';
 import { Reason } from './reason.ts';
 import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts';
+import * as z from './zod.ts';
 
 /**
  * JSON-RPC 2.0 over the sidecar's socket, framed as in the Language Server Protocol.
@@ -13,35 +14,48 @@ import { Cost, DisplayState, PermissionMode, Session, Turn } from './session.ts'
  */
 export const PROTOCOL_VERSIONS = { oldest: 1, newest: 1 } as const;
 
-/** A request of the protocol: its method, and the schemas that both sides check at their edge. */
-export interface RequestKind<P extends z.ZodType, R extends z.ZodType> {
+/** A request of the protocol. */
+export interface RequestKind<P extends z.ZodMiniType, R extends z.ZodMiniType> extends Exchange<P, R> {
   readonly method: string;
-  readonly params: P;
-  readonly result: R;
 }
-export interface NotificationKind<P extends z.ZodType> {
+export interface NotificationKind<P extends z.ZodMiniType> {
   readonly method: string;
   readonly params: P;
 }
-export type ParamsOf<K> = K extends RequestKind<infer P, z.ZodType> ? z.input<P> : never;
-export type ResultOf<K> = K extends RequestKind<z.ZodType, infer R> ? z.output<R> : never;
+export type ParamsOf<K> = K extends RequestKind<infer P, z.ZodMiniType> ? z.input<P> : never;
+export type ResultOf<K> = K extends RequestKind<z.ZodMiniType, infer R> ? z.output<R> : never;
 
-function request<P extends z.ZodType, R extends z.ZodType>(
+function request<P extends z.ZodMiniType, R extends z.ZodMiniType>(
   method: string,
-  params: P,
-  result: R,
+  params: () => P,
+  result: () => R,
 ): RequestKind<P, R> {
-  return { method, params, result };
+  const made = exchange(params, result);
+  return {
+    method,
+    get params() {
+      return made.params;
+    },
+    get result() {
+      return made.result;
+    },
+  };
 }
-function notification<P extends z.ZodType>(method: string, params: P): NotificationKind<P> {
-  return { method, params };
+function notification<P extends z.ZodMiniType>(method: string, params: () => P): NotificationKind<P> {
+  const made = once(params);
+  return {
+    method,
+    get params() {
+      return made();
+    },
+  };
 }
 
 const None = z.object({});
-const S = z.object({ session: z.string().min(1) });
+const S = z.object({ session: z.string().check(z.minLength(1)) });
 /** Longest prompt or answer, in UTF-16 units. */
 export const MAX_TEXT = 1024 * 1024;
-const Text = z.string().min(1).max(MAX_TEXT);
+const Text = z.string().check(z.minLength(1), z.maxLength(MAX_TEXT));
 
 export const Versions = z.object({ oldest: z.int(), newest: z.int() });
 export type Versions = z.infer<typeof Versions>;
@@ -56,7 +70,7 @@ export const ClientInfo = z.object({
   /** The client's login-shell environment; sessions that it makes start in it. */
   environment: z.record(z.string(), z.string()),
   /** Whether the client can put a question of git or ssh to a person. */
-  answersQuestions: z.boolean().default(false),
+  answersQuestions: z._default(z.boolean(), false),
 });
 export type ClientInfo = z.infer<typeof ClientInfo>;
 
@@ -74,41 +88,40 @@ export type SidecarInfo = z.infer<typeof SidecarInfo>;
 /** Never refused: the client compares the versions and leaves by itself. */
 export const Initialize = request(
   'initialize',
-  z.object({ initializationOptions: ClientInfo }),
-  z.object({ capabilities: z.object({}), fairlead: SidecarInfo }),
+  () => z.object({ initializationOptions: ClientInfo }),
+  () => z.object({ capabilities: z.object({}), fairlead: SidecarInfo }),
 );
 
 /** Sent by the sidecar to a client that answers questions: a prompt of ssh or git. Null when declined. */
 export const AskPerson = request(
   'client/ask',
-  z.object({ question: z.string(), secret: z.boolean() }),
-  z.object({ answer: z.string().nullable() }),
+  () => z.object({ question: z.string(), secret: z.boolean() }),
+  () => z.object({ answer: z.nullable(z.string()) }),
 );
 
 /** From the askpass helper: a question of git or ssh, to be put to a connected client. */
 export const Askpass = request(
   'sidecar/askpass',
-  z.object({ question: z.string().max(4096), token: z.string() }),
-  z.object({ answer: z.string().nullable() }),
+  () => z.object({ question: z.string().check(z.maxLength(4096)), token: z.string() }),
+  () => z.object({ answer: z.nullable(z.string()) }),
 );
 
 /** A name that a client gives a request in its parameter `workDoneToken` to hear of the way to the answer. */
-export const ProgressToken = z.union([z.string().max(200), z.int()]);
+export const ProgressToken = z.union([z.string().check(z.maxLength(200)), z.int()]);
 export type ProgressToken = z.infer<typeof ProgressToken>;
 
 /**
  * What is being done for a request that carried a `workDoneToken`, as the Language Server Protocol has it. Comes any
  * number of times, none included, and never after the answer.
  */
-export const Progress = notification(
-  '$/progress',
+export const Progress = notification('$/progress', () =>
   z.object({
     token: ProgressToken,
     value: z.object({
       kind: z.literal('report'),
       message: z.string(),
       /** Of the whole, from 0 to 100; never less than before. */
-      percentage: z.number().min(0).max(100).optional(),
+      percentage: z.optional(z.number().check(z.gte(0), z.lte(100))),
     }),
   }),
 );
@@ -124,17 +137,17 @@ export const SidecarStatus = z.object({
     memoryBytes: z.number(),
     clients: z.int(),
   }),
-  ptyhost: z
-    .object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.number().nullable() })
-    .nullable(),
+  ptyhost: z.nullable(
+    z.object({ pid: z.int(), version: z.string(), terminals: z.int(), memoryBytes: z.nullable(z.number()) }),
+  ),
   /** Why the ptyhost cannot be told of though there may be one; null when it answers or none is needed. */
-  ptyhostFault: z.string().nullable().default(null),
+  ptyhostFault: z._default(z.nullable(z.string()), null),
   home: z.string(),
   sessions: z.record(z.string(), z.int()),
   terminals: z.array(
     z.object({
       id: z.string(),
-      session: z.string().nullable(),
+      session: z.nullable(z.string()),
       pane: z.string(),
       pid: z.int(),
       startedAt: z.number(),
@@ -144,42 +157,53 @@ export const SidecarStatus = z.object({
 });
 export type SidecarStatus = z.infer<typeof SidecarStatus>;
 /** Answered at once: shows that the sidecar is alive. */
-export const Ping = request('sidecar/ping', None, z.object({}));
-export const Status = request('sidecar/status', None, SidecarStatus);
+export const Ping = request(
+  'sidecar/ping',
+  () => None,
+  () => z.object({}),
+);
+export const Status = request(
+  'sidecar/status',
+  () => None,
+  () => SidecarStatus,
+);
 
 export const Finding = z.object({
   check: z.string(),
   state: z.enum(['ok', 'warning', 'problem']),
   found: z.string(),
-  hint: z.string().nullable(),
+  hint: z.nullable(z.string()),
 });
 export type Finding = z.infer<typeof Finding>;
 export const Doctor = request(
   'sidecar/doctor',
-  z.object({ folder: z.string().nullable() }),
-  z.array(Finding),
+  () => z.object({ folder: z.nullable(z.string()) }),
+  () => z.array(Finding),
 );
 
 /** Ends the sidecar; with `terminals` also the ptyhost and every agent. */
 export const StopSidecar = request(
   'sidecar/stop',
-  z.object({ terminals: z.boolean(), onlyIfIdle: z.boolean().default(false) }),
-  z.object({
-    stopped: z.boolean(),
-    /** Terminals that go on. */
-    running: z.int(),
-    /** Agents that were ended. */
-    ended: z.int().default(0),
-    /** Agents that no session knew of, and that the sidecar had ended for that since it began. */
-    orphans: z.int().default(0),
-  }),
+  () => z.object({ terminals: z.boolean(), onlyIfIdle: z._default(z.boolean(), false) }),
+  () =>
+    z.object({
+      stopped: z.boolean(),
+      /** Terminals that go on. */
+      running: z.int(),
+      /** Agents that were ended. */
+      ended: z._default(z.int(), 0),
+      /** Agents that no session knew of, and that the sidecar had ended for that since it began. */
+      orphans: z._default(z.int(), 0),
+    }),
 );
 
 /**
  * To the client that asked for the end, whenever it changes: what is waited for, in words. To every other one once, with
  * nothing: somebody has ended the sidecar, and it is not to be started again by itself.
  */
-export const SidecarEnding = notification('sidecar/ending', z.object({ waitsFor: z.array(z.string()) }));
+export const SidecarEnding = notification('sidecar/ending', () =>
+  z.object({ waitsFor: z.array(z.string()) }),
+);
 
 // ── Sessions ─────────────────────────────────────────────────────────────────
 
@@ -190,161 +214,205 @@ export const MAX_ATTEMPTS = 16;
  * A client's own id of a request. The same one again, also to another sidecar and while the first is under way, makes
  * nothing a second time: it goes on with what the first has made, and answers as that.
  */
-const RequestId = z.uuid().optional();
+const RequestId = z.optional(z.uuid());
 
 /** A name for a session that is the person's own. */
 export const Key = z
   .string()
-  .regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _');
+  .check(z.regex(/^[\w.:/@-]{1,100}$/, 'A key has 1 to 100 letters, digits or . : / @ - _'));
 
 export const NewSession = request(
   'session/new',
-  z.object({
-    /** Absolute folder in the repository; below its root it becomes the agent's folder in the worktree. */
-    folder: z.string(),
-    prompt: Text.optional(),
-    title: z.string().max(200).optional(),
-    base: z.string().optional(),
-    agent: z.string().optional(),
-    model: z.string().optional(),
-    mode: PermissionMode.optional(),
-    /** A name that is the caller's own; a second session of the same key is refused. */
-    key: Key.optional(),
-    start: z.boolean().default(true),
-    /** How many sessions try the prompt side by side, from one commit. They are one family. */
-    attempts: z.int().min(1).max(MAX_ATTEMPTS).default(1),
-    /** Whether uncommitted changes of the main checkout are copied into the worktree. */
-    bringChanges: z.boolean().default(false),
-    requestId: RequestId,
-  }),
-  z.object({
-    /** The first attempt. */
-    session: Session,
-    /** Every attempt that was started, in order. One that could not be is told in `notes`. */
-    attempts: z.array(Session),
-    /** Uncommitted changes of the main checkout that stay behind. */
-    leftBehind: z.int(),
-    notes: z.array(z.string()),
-  }),
+  () =>
+    z.object({
+      /** Absolute folder in the repository; below its root it becomes the agent's folder in the worktree. */
+      folder: z.string(),
+      prompt: z.optional(Text),
+      title: z.optional(z.string().check(z.maxLength(200))),
+      base: z.optional(z.string()),
+      agent: z.optional(z.string()),
+      model: z.optional(z.string()),
+      mode: z.optional(PermissionMode),
+      /** A name that is the caller's own; a second session of the same key is refused. */
+      key: z.optional(Key),
+      start: z._default(z.boolean(), true),
+      /** How many sessions try the prompt side by side, from one commit. They are one family. */
+      attempts: z._default(z.int().check(z.gte(1), z.lte(MAX_ATTEMPTS)), 1),
+      /** Whether uncommitted changes of the main checkout are copied into the worktree. */
+      bringChanges: z._default(z.boolean(), false),
+      requestId: RequestId,
+    }),
+  () =>
+    z.object({
+      /** The first attempt. */
+      session: Session,
+      /** Every attempt that was started, in order. One that could not be is told in `notes`. */
+      attempts: z.array(Session),
+      /** Uncommitted changes of the main checkout that stay behind. */
+      leftBehind: z.int(),
+      notes: z.array(z.string()),
+    }),
 );
 
 export const ListSessions = request(
   'session/list',
-  z.object({ repo: z.string().optional(), archived: z.boolean().default(false) }),
-  z.array(Session),
+  () => z.object({ repo: z.optional(z.string()), archived: z._default(z.boolean(), false) }),
+  () => z.array(Session),
 );
-export const ShowSession = request('session/show', S, Session);
+export const ShowSession = request(
+  'session/show',
+  () => S,
+  () => Session,
+);
 export const SendPrompt = request(
   'session/send',
-  S.extend({ text: Text, requestId: RequestId }),
-  z.object({ session: Session, confirmed: z.boolean() }),
+  () => z.extend(S, { text: Text, requestId: RequestId }),
+  () => z.object({ session: Session, confirmed: z.boolean() }),
 );
 export const Answer = request(
   'session/answer',
-  S.extend({
-    answer: z.union([z.literal('allow'), z.literal('deny'), Text]),
-    /** What is answered, as `Session.need` had it when it was read; without it, what is asked when this arrives. */
-    need: z.int().optional(),
-  }),
-  Session,
+  () =>
+    z.extend(S, {
+      answer: z.union([z.literal('allow'), z.literal('deny'), Text]),
+      /** What is answered, as `Session.need` had it when it was read; without it, what is asked when this arrives. */
+      need: z.optional(z.int()),
+    }),
+  () => Session,
 );
 /** What the person is needed for, in full: a tool's input of any length. */
 export const ShowNeed = request(
   'session/need',
-  S,
-  z.object({ need: z.int().nullable(), reason: Reason.nullable() }),
+  () => S,
+  () => z.object({ need: z.nullable(z.int()), reason: z.nullable(Reason) }),
 );
 /** Prompts that were kept for the agent and that it has not got, oldest first; of an archived session it never will. */
-export const UnsentPrompts = request('session/unsent', S, z.object({ prompts: z.array(z.string()) }));
-export const Interrupt = request('session/interrupt', S, Session);
+export const UnsentPrompts = request(
+  'session/unsent',
+  () => S,
+  () => z.object({ prompts: z.array(z.string()) }),
+);
+export const Interrupt = request(
+  'session/interrupt',
+  () => S,
+  () => Session,
+);
 
 export const WaitGoal = z.enum(['turn', 'needs-you', 'finished', 'landed']);
 export type WaitGoal = z.infer<typeof WaitGoal>;
 export const Wait = request(
   'session/wait',
-  S.extend({ goal: WaitGoal, timeoutSeconds: z.number().positive().max(86_400).optional() }),
-  z.object({ session: Session, reached: z.boolean() }),
+  () =>
+    z.extend(S, {
+      goal: WaitGoal,
+      timeoutSeconds: z.optional(z.number().check(z.positive(), z.lte(86_400))),
+    }),
+  () => z.object({ session: Session, reached: z.boolean() }),
 );
 
 /** Starts the agent of a sleeping session again, with its conversation. */
-export const Resume = request('session/resume', S, Session);
-export const Rename = request('session/rename', S.extend({ title: z.string().min(1).max(200) }), Session);
-export const MarkRead = request('session/read', S, Session);
+export const Resume = request(
+  'session/resume',
+  () => S,
+  () => Session,
+);
+export const Rename = request(
+  'session/rename',
+  () => z.extend(S, { title: z.string().check(z.minLength(1), z.maxLength(200)) }),
+  () => Session,
+);
+export const MarkRead = request(
+  'session/read',
+  () => S,
+  () => Session,
+);
 
 export const Pane = z.enum(['agent', 'shell']);
 export type Pane = z.infer<typeof Pane>;
 /** A capability for one byte stream of the ptyhost: single use, short-lived. */
 export const Attach = request(
   'session/attach',
-  S.extend({ pane: Pane.default('agent') }),
-  z.object({ socket: z.string(), ticket: z.string(), terminal: z.string() }),
+  () => z.extend(S, { pane: z._default(Pane, 'agent') }),
+  () => z.object({ socket: z.string(), ticket: z.string(), terminal: z.string() }),
 );
 
-export const Turns = request('session/turns', S, z.array(Turn));
+export const Turns = request(
+  'session/turns',
+  () => S,
+  () => z.array(Turn),
+);
 export const Diff = request(
   'session/diff',
-  S.extend({
-    /** Another session of the same repository: what would turn the work of `session` into its work. */
-    against: z.string().min(1).optional(),
-    stat: z.boolean().default(false),
-  }),
-  z.object({ text: z.string() }),
+  () =>
+    z.extend(S, {
+      /** Another session of the same repository: what would turn the work of `session` into its work. */
+      against: z.optional(z.string().check(z.minLength(1))),
+      stat: z._default(z.boolean(), false),
+    }),
+  () => z.object({ text: z.string() }),
 );
 
 export const ChangedFile = z.object({
   /** Below the root of the worktree, with slashes. */
   path: z.string(),
   /** Where a renamed file was. */
-  oldPath: z.string().nullable(),
+  oldPath: z.nullable(z.string()),
   status: z.enum(['added', 'modified', 'deleted', 'renamed', 'type-changed', 'unmerged']),
   /** Lines; null for a binary file. */
-  added: z.int().nullable(),
-  deleted: z.int().nullable(),
+  added: z.nullable(z.int()),
+  deleted: z.nullable(z.int()),
 });
 export type ChangedFile = z.infer<typeof ChangedFile>;
 /** What a session changed since it left its base, between two commits; `to` null stands for its worktree. */
 export const Changes = request(
   'session/changes',
-  S,
-  z.object({ from: z.string(), to: z.string().nullable(), files: z.array(ChangedFile) }),
+  () => S,
+  () => z.object({ from: z.string(), to: z.nullable(z.string()), files: z.array(ChangedFile) }),
 );
 
 /** A file of a session, base64; null when there is none. Without `commit` as it is in the worktree. */
 export const Contents = request(
   'session/contents',
-  S.extend({
-    path: z.string().min(1),
-    commit: z
-      .string()
-      .regex(/^[0-9a-f]{40,64}$/)
-      .optional(),
-  }),
-  z.object({ content: z.string().nullable() }),
+  () =>
+    z.extend(S, {
+      path: z.string().check(z.minLength(1)),
+      commit: z.optional(z.string().check(z.regex(/^[0-9a-f]{40,64}$/))),
+    }),
+  () => z.object({ content: z.nullable(z.string()) }),
 );
-export const Stop = request('session/stop', S, Session);
-export const Archive = request('session/archive', S, Session);
+export const Stop = request(
+  'session/stop',
+  () => S,
+  () => Session,
+);
+export const Archive = request(
+  'session/archive',
+  () => S,
+  () => Session,
+);
 
 // ── Repositories ─────────────────────────────────────────────────────────────
 
 /** The repository that a folder lies in: its main checkout, null when it lies in none that sessions can start from. */
 export const FindRepository = request(
   'repository/find',
-  z.object({
-    folder: z.string(),
-    /** Ask for `uncommitted`, too: git runs the filters that the repository has set. For folders that are trusted. */
-    uncommitted: z.boolean().default(false),
-  }),
-  z.object({
-    main: z.string().nullable(),
-    /** Branch that is checked out in the folder, null when HEAD is detached. */
-    branch: z.string().nullable(),
-    /** Branches of the repository that a session can start from and land on, the most recent commit first. */
-    branches: z.array(z.string()),
-    /** Files of the main checkout that no commit has; empty unless they were asked for. */
-    uncommitted: z.array(z.string()),
-    /** Why there is none, as one sentence. */
-    message: z.string().nullable(),
-  }),
+  () =>
+    z.object({
+      folder: z.string(),
+      /** Ask for `uncommitted`, too: git runs the filters that the repository has set. For folders that are trusted. */
+      uncommitted: z._default(z.boolean(), false),
+    }),
+  () =>
+    z.object({
+      main: z.nullable(z.string()),
+      /** Branch that is checked out in the folder, null when HEAD is detached. */
+      branch: z.nullable(z.string()),
+      /** Branches of the repository that a session can start from and land on, the most recent commit first. */
+      branches: z.array(z.string()),
+      /** Files of the main checkout that no commit has; empty unless they were asked for. */
+      uncommitted: z.array(z.string()),
+      /** Why there is none, as one sentence. */
+      message: z.nullable(z.string()),
+    }),
 );
 
 // ── Landing ──────────────────────────────────────────────────────────────────
@@ -352,47 +420,53 @@ export const FindRepository = request(
 /** What landing would do: what is asked of the person before they say yes. */
 export const LandPreview = request(
   'queue/preview',
-  S,
-  z.object({
-    target: LandTarget.nullable(),
-    /** The target that the person's configuration names, and the one that is kept from an earlier answer. */
-    configured: LandTarget.nullable().default(null),
-    kept: LandTarget.nullable().default(null),
-    remote: z.string().nullable(),
-    base: z.string(),
-    ahead: z.int(),
-    uncommitted: z.array(z.string()),
-    /** What the configuration says of them; null when it says nothing. */
-    policy: Uncommitted.nullable().default(null),
-    /** Commits of the local base that the remote lacks. */
-    localOnly: z.int(),
-  }),
+  () => S,
+  () =>
+    z.object({
+      target: z.nullable(LandTarget),
+      /** The target that the person's configuration names, and the one that is kept from an earlier answer. */
+      configured: z._default(z.nullable(LandTarget), null),
+      kept: z._default(z.nullable(LandTarget), null),
+      remote: z.nullable(z.string()),
+      base: z.string(),
+      ahead: z.int(),
+      uncommitted: z.array(z.string()),
+      /** What the configuration says of them; null when it says nothing. */
+      policy: z._default(z.nullable(Uncommitted), null),
+      /** Commits of the local base that the remote lacks. */
+      localOnly: z.int(),
+    }),
 );
 export const Land = request(
   'queue/land',
-  S.extend({
-    to: LandTarget.optional(),
-    check: z.string().optional(),
-    method: LandMethod.optional(),
-    /** Sessions that have to land on the same base before. */
-    after: z.array(z.string().min(1)).max(100).default([]),
-    /** Land although the local base has commits that the remote lacks; they go along. */
-    withLocalCommits: z.boolean().default(false),
-  }),
-  QueueEntry,
+  () =>
+    z.extend(S, {
+      to: z.optional(LandTarget),
+      check: z.optional(z.string()),
+      method: z.optional(LandMethod),
+      /** Sessions that have to land on the same base before. */
+      after: z._default(z.array(z.string().check(z.minLength(1))).check(z.maxLength(100)), []),
+      /** Land although the local base has commits that the remote lacks; they go along. */
+      withLocalCommits: z._default(z.boolean(), false),
+    }),
+  () => QueueEntry,
 );
 export const ListQueue = request(
   'queue/list',
-  z.object({ base: z.string().optional(), ended: z.boolean().default(false) }),
-  z.array(QueueEntry),
+  () => z.object({ base: z.optional(z.string()), ended: z._default(z.boolean(), false) }),
+  () => z.array(QueueEntry),
 );
-export const Unqueue = request('queue/remove', S, QueueEntry);
+export const Unqueue = request(
+  'queue/remove',
+  () => S,
+  () => QueueEntry,
+);
 
 // ── Cost ─────────────────────────────────────────────────────────────────────
 
 export const CostGroup = z.enum(['session', 'branch', 'day', 'model', 'family']);
 export type CostGroup = z.infer<typeof CostGroup>;
-export const CostRow = Cost.extend({
+export const CostRow = z.extend(Cost, {
   group: z.string(),
   requests: z.int(),
   inputTokens: z.int(),
@@ -403,13 +477,14 @@ export const CostRow = Cost.extend({
 export type CostRow = z.infer<typeof CostRow>;
 export const CostSummary = request(
   'cost/summary',
-  z.object({
-    session: z.string().optional(),
-    by: CostGroup.default('session'),
-    /** First day, `YYYY-MM-DD` in local time. */
-    since: z.iso.date().optional(),
-  }),
-  z.object({ rows: z.array(CostRow), total: CostRow }),
+  () =>
+    z.object({
+      session: z.optional(z.string()),
+      by: z._default(CostGroup, 'session'),
+      /** First day, `YYYY-MM-DD` in local time. */
+      since: z.optional(z.iso.date()),
+    }),
+  () => z.object({ rows: z.array(CostRow), total: CostRow }),
 );
 
 // ── Events ───────────────────────────────────────────────────────────────────
@@ -420,8 +495,8 @@ export const FleetEvent = z.object({
   at: z.number(),
   kind: z.enum(['session-created', 'session-changed', 'session-turn', 'session-archived', 'entry-changed']),
   session: z.string(),
-  state: DisplayState.nullable(),
-  entry: EntryState.nullable(),
+  state: z.nullable(DisplayState),
+  entry: z.nullable(EntryState),
   message: z.string(),
 });
 export type FleetEvent = z.infer<typeof FleetEvent>;
@@ -432,10 +507,10 @@ export type FleetEvent = z.infer<typeof FleetEvent>;
  */
 export const FollowEvents = request(
   'events/follow',
-  z.object({ after: z.int().default(0), follow: z.boolean().default(true) }),
-  z.object({ events: z.array(FleetEvent), seq: z.int() }),
+  () => z.object({ after: z._default(z.int(), 0), follow: z._default(z.boolean(), true) }),
+  () => z.object({ events: z.array(FleetEvent), seq: z.int() }),
 );
-export const EventHappened = notification('events/happened', FleetEvent);
+export const EventHappened = notification('events/happened', () => FleetEvent);
 /** The session as it is: sent to every connection that follows. */
-export const SessionChanged = notification('session/changed', Session);
-export const EntryChanged = notification('queue/changed', QueueEntry);
+export const SessionChanged = notification('session/changed', () => Session);
+export const EntryChanged = notification('queue/changed', () => QueueEntry);

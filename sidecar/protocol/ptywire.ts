@@ -1,5 +1,6 @@
-import * as z from 'zod';
 import { FairleadError, isErrorCode } from './errors.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import * as z from './zod.ts';
 
 /**
  * The wire between a ptyhost and its clients, version 1. Frozen: a ptyhost outlives the programs that talk to it,
@@ -59,16 +60,16 @@ export const FLOW = { high: 100_000, low: 5_000, ack: 5_000, maxWindow: 4 * 1024
 export const DEFAULT_KEPT_ROWS = 1_000;
 
 export const SizeSchema = z.object({
-  cols: z.int().min(1).max(10_000),
-  rows: z.int().min(1).max(10_000),
+  cols: z.int().check(z.gte(1), z.lte(10_000)),
+  rows: z.int().check(z.gte(1), z.lte(10_000)),
 });
 export type Size = z.infer<typeof SizeSchema>;
 
 export const HelloSchema = z.object({
   /** Wire versions the client speaks. */
-  versions: z.array(z.int()).min(1),
+  versions: z.array(z.int()).check(z.minLength(1)),
   /** Name and version of the program, for the log. */
-  client: z.string().max(200),
+  client: z.string().check(z.maxLength(200)),
 });
 export type Hello = z.infer<typeof HelloSchema>;
 
@@ -91,9 +92,9 @@ export type HostHello = z.infer<typeof HostHelloSchema>;
 export const WireFaultSchema = z.object({
   code: z.string(),
   message: z.string(),
-  hint: z.string().optional(),
+  hint: z.optional(z.string()),
   /** The frame type or method that was not understood. */
-  about: z.string().optional(),
+  about: z.optional(z.string()),
 });
 export type WireFault = z.infer<typeof WireFaultSchema>;
 
@@ -102,9 +103,9 @@ export const TerminalIdSchema = z.uuid();
 /** How a program ended: exactly one of the two is not null. */
 export const ExitSchema = z.object({
   /** 0–255. */
-  exitCode: z.int().nullable(),
+  exitCode: z.nullable(z.int()),
   /** Name of the signal, such as `SIGKILL`. */
-  signal: z.string().nullable(),
+  signal: z.nullable(z.string()),
 });
 export type Exit = z.infer<typeof ExitSchema>;
 
@@ -114,21 +115,21 @@ export const PROGRAM_STATES = ['idle', 'working', 'blocked', 'done', 'error', 'c
 export const ProgramStatusSchema = z.object({
   state: z.enum(PROGRAM_STATES),
   /** The state as the program wrote it, where that is none of these; `state` is `blocked` then: it may need somebody. */
-  reported: z.string().optional(),
-  app: z.string().optional(),
+  reported: z.optional(z.string()),
+  app: z.optional(z.string()),
   /** Of `blocked`: `permission`, `question`, `auth`, … */
-  kind: z.string().optional(),
+  kind: z.optional(z.string()),
   /** Decoded, without control characters, at most 4 KiB. */
-  msg: z.string().optional(),
+  msg: z.optional(z.string()),
   /** Of a child record; absent for the program's own. */
-  id: z.string().optional(),
+  id: z.optional(z.string()),
   /** As the program wrote it. */
-  progress: z.string().optional(),
+  progress: z.optional(z.string()),
 });
 export type ProgramStatus = z.infer<typeof ProgramStatusSchema>;
 
 /** A report with the time at which it came, in milliseconds since the epoch. */
-export const StatusReportSchema = ProgramStatusSchema.extend({ at: z.number() });
+export const StatusReportSchema = z.extend(ProgramStatusSchema, { at: z.number() });
 export type StatusReport = z.infer<typeof StatusReportSchema>;
 
 export const TerminalInfoSchema = z.object({
@@ -150,20 +151,20 @@ export const TerminalInfoSchema = z.object({
   status: z.array(StatusReportSchema),
   /** Byte connections that are open. */
   clients: z.int(),
-  exited: ExitSchema.extend({ at: z.number() }).optional(),
+  exited: z.optional(z.extend(ExitSchema, { at: z.number() })),
 });
 export type TerminalInfo = z.infer<typeof TerminalInfoSchema>;
 
-export const CreateSchema = SizeSchema.extend({
+export const CreateSchema = z.extend(SizeSchema, {
   /** Chosen by the caller. The same id again answers the terminal that is there: a repeated create is harmless. */
   id: TerminalIdSchema,
   /** Program and arguments; the program is looked up in the `PATH` of `env`. */
-  argv: z.array(z.string()).min(1),
+  argv: z.array(z.string()).check(z.minLength(1)),
   /** An absolute path. */
-  cwd: z.string().min(1),
+  cwd: z.string().check(z.minLength(1)),
   /** The whole environment; only TERM and COLORTERM are added when they are absent. */
   env: z.record(z.string(), z.string()),
-  rowsKept: z.int().min(0).max(100_000).default(DEFAULT_KEPT_ROWS),
+  rowsKept: z._default(z.int().check(z.gte(0), z.lte(100_000)), DEFAULT_KEPT_ROWS),
 });
 export type CreateParams = z.input<typeof CreateSchema>;
 
@@ -172,70 +173,91 @@ const ById = z.object({ id: z.string() });
 /** Every request of a control connection: its parameters and its result. */
 export const METHODS = {
   /** Starts a program. Fails with `terminal.refused` when cwd or program are missing or no PTY is to be had. */
-  create: { params: CreateSchema, result: z.object({ terminal: TerminalInfoSchema, created: z.boolean() }) },
-  list: { params: z.object({}), result: z.object({ terminals: z.array(TerminalInfoSchema) }) },
+  create: exchange(
+    () => CreateSchema,
+    () => z.object({ terminal: TerminalInfoSchema, created: z.boolean() }),
+  ),
+  list: exchange(
+    () => z.object({}),
+    () => z.object({ terminals: z.array(TerminalInfoSchema) }),
+  ),
   /** Text for the program's input, as UTF-8. */
-  write: { params: ById.extend({ data: z.string() }), result: z.object({}) },
-  resize: { params: ById.extend(SizeSchema.shape), result: z.object({}) },
+  write: exchange(
+    () => z.extend(ById, { data: z.string() }),
+    () => z.object({}),
+  ),
+  resize: exchange(
+    () => z.extend(ById, SizeSchema.shape),
+    () => z.object({}),
+  ),
   /**
    * Sends `signal` to the program, everything in its session and all its descendants; what is alive after `graceMs`
    * gets SIGKILL. Answers at once; the end comes as an `exit` event. Harmless when the program has ended.
    */
-  kill: {
-    params: ById.extend({
-      signal: z.enum(['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGKILL']).default('SIGTERM'),
-      graceMs: z.int().min(0).max(600_000).default(5_000),
-    }),
-    result: z.object({}),
-  },
+  kill: exchange(
+    () =>
+      z.extend(ById, {
+        signal: z._default(z.enum(['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGKILL']), 'SIGTERM'),
+        graceMs: z._default(z.int().check(z.gte(0), z.lte(600_000)), 5_000),
+      }),
+    () => z.object({}),
+  ),
   /** Drops a terminal that has exited, with all that is kept of it. A missing one is no error, a live one is. */
-  forget: { params: ById, result: z.object({}) },
+  forget: exchange(
+    () => ById,
+    () => z.object({}),
+  ),
   /** What is on the screen at this moment: all output up to `position` is in it. */
-  screen: {
-    params: ById.extend({
-      /** Also answer `ansi`: a text that paints screen and modes on a terminal that was just reset. */
-      ansi: z.boolean().default(false),
-      /** Kept rows above the screen to include in `ansi`. */
-      scrollback: z.int().min(0).default(0),
-    }),
-    result: z.object({
-      /** Rows from top to bottom, without trailing blanks. */
-      text: z.array(z.string()),
-      cursor: z.object({ x: z.int(), y: z.int(), hidden: z.boolean() }),
-      alternate: z.boolean(),
-      title: z.string(),
-      cols: z.int(),
-      rows: z.int(),
-      position: z.number(),
-      ansi: z.string().optional(),
-    }),
-  },
+  screen: exchange(
+    () =>
+      z.extend(ById, {
+        /** Also answer `ansi`: a text that paints screen and modes on a terminal that was just reset. */
+        ansi: z._default(z.boolean(), false),
+        /** Kept rows above the screen to include in `ansi`. */
+        scrollback: z._default(z.int().check(z.gte(0)), 0),
+      }),
+    () =>
+      z.object({
+        /** Rows from top to bottom, without trailing blanks. */
+        text: z.array(z.string()),
+        cursor: z.object({ x: z.int(), y: z.int(), hidden: z.boolean() }),
+        alternate: z.boolean(),
+        title: z.string(),
+        cols: z.int(),
+        rows: z.int(),
+        position: z.number(),
+        ansi: z.optional(z.string()),
+      }),
+  ),
   /** Raw output from the disk, base64: at most `bytes` of it that end at `before` (default: the newest). */
-  scrollback: {
-    params: ById.extend({
-      before: z.number().optional(),
-      bytes: z
-        .int()
-        .min(1)
-        .max(8 * 1024 * 1024)
-        .default(256 * 1024),
-    }),
-    result: z.object({ start: z.number(), data: z.string() }),
-  },
+  scrollback: exchange(
+    () =>
+      z.extend(ById, {
+        before: z.optional(z.number()),
+        bytes: z._default(z.int().check(z.gte(1), z.lte(8 * 1024 * 1024)), 256 * 1024),
+      }),
+    () => z.object({ start: z.number(), data: z.string() }),
+  ),
   /** A ticket that opens one byte connection to one terminal, once, within `ttlMs`. */
-  ticket: {
-    params: ById.extend({ ttlMs: z.int().min(1).max(600_000).default(30_000) }),
-    result: z.object({ ticket: z.string(), expiresAt: z.number() }),
-  },
+  ticket: exchange(
+    () => z.extend(ById, { ttlMs: z._default(z.int().check(z.gte(1), z.lte(600_000)), 30_000) }),
+    () => z.object({ ticket: z.string(), expiresAt: z.number() }),
+  ),
   /** From here on events come on this connection; answers what is there, so that nothing falls in between. */
-  subscribe: { params: z.object({}), result: z.object({ terminals: z.array(TerminalInfoSchema) }) },
+  subscribe: exchange(
+    () => z.object({}),
+    () => z.object({ terminals: z.array(TerminalInfoSchema) }),
+  ),
   /** Ends the host when no terminal is alive, or with `force` in any case (SIGHUP to every program). */
-  shutdown: {
-    params: z.object({ force: z.boolean().default(false) }),
-    result: z.object({ ending: z.boolean() }),
-  },
-  ping: { params: z.object({}), result: z.object({}) },
-} as const satisfies Record<string, { params: z.ZodType; result: z.ZodType }>;
+  shutdown: exchange(
+    () => z.object({ force: z._default(z.boolean(), false) }),
+    () => z.object({ ending: z.boolean() }),
+  ),
+  ping: exchange(
+    () => z.object({}),
+    () => z.object({}),
+  ),
+} as const satisfies Record<string, Exchange<z.ZodMiniType, z.ZodMiniType>>;
 
 export type Method = keyof typeof METHODS;
 export type ParamsOf<M extends Method> = z.input<(typeof METHODS)[M]['params']>;
@@ -247,8 +269,8 @@ export type Request = z.infer<typeof RequestSchema>;
 
 export const ResponseSchema = z.object({
   id: z.int(),
-  result: z.unknown().optional(),
-  error: WireFaultSchema.optional(),
+  result: z.optional(z.unknown()),
+  error: z.optional(WireFaultSchema),
 });
 export type Response = z.infer<typeof ResponseSchema>;
 
@@ -269,13 +291,13 @@ export type HostEvent = z.infer<typeof HostEventSchema>;
 export const AttachSchema = z.object({
   ticket: z.string(),
   /** The client's size; the terminal takes it. Without it the terminal keeps its own. */
-  size: SizeSchema.optional(),
+  size: z.optional(SizeSchema),
   /** Most unacknowledged bytes; see {@link FLOW}. */
-  window: z.int().min(FLOW.low).max(FLOW.maxWindow).default(FLOW.high),
+  window: z._default(z.int().check(z.gte(FLOW.low), z.lte(FLOW.maxWindow)), FLOW.high),
   /** Whether the client answers terminal queries (DA, DSR, CPR, OSC 10/11); while one does, the host does not. */
-  answersQueries: z.boolean().default(true),
+  answersQueries: z._default(z.boolean(), true),
   /** Kept rows wanted above the screen. With 0 no `whole` snapshot is sent. */
-  scrollback: z.int().min(0).max(100_000).default(DEFAULT_KEPT_ROWS),
+  scrollback: z._default(z.int().check(z.gte(0), z.lte(100_000)), DEFAULT_KEPT_ROWS),
 });
 export type AttachParams = z.input<typeof AttachSchema>;
 
@@ -414,7 +436,7 @@ export class FrameDecoder {
 }
 
 /** Parses the payload of a JSON frame. @throws FairleadError `ptyhost.protocol` */
-export function parseJson<T extends z.ZodType>(schema: T, payload: Uint8Array): z.output<T> {
+export function parseJson<T extends z.ZodMiniType>(schema: T, payload: Uint8Array): z.output<T> {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(payload).toString('utf8'));

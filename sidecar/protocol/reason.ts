@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from './zod.ts';
 
 /** What a person is needed for. */
 export const ReasonKind = z.enum([
@@ -28,20 +28,20 @@ export const Reason = z.object({
   kind: ReasonKind,
   /** One line for people; control characters stripped. */
   message: z.string(),
-  tool: z.string().optional(),
+  tool: z.optional(z.string()),
   /** Id of the tool call that asks, as the agent has it: the same command asked twice is asked by two calls. */
-  call: z.string().optional(),
+  call: z.optional(z.string()),
   /** The tool's input, as the agent gave it. Untrusted. */
-  input: z.unknown().optional(),
+  input: z.optional(z.unknown()),
   /** Of `input` this is only the beginning: strings and lists are cut. `session/need` answers the whole. */
-  truncated: z.boolean().optional(),
+  truncated: z.optional(z.boolean()),
   /** The words and options are those of a dialog on the agent's screen that no signal told of: its kind is `unknown`. */
-  dialog: z.boolean().optional(),
+  dialog: z.optional(z.boolean()),
   /** What can be answered, where that is known: labels in the agent's order, or `allow` and `deny`. */
-  options: z.array(z.string()).optional(),
+  options: z.optional(z.array(z.string())),
   /** Set when more than one is asked at a time, or one takes several options. A line of the answer is for each. */
-  questions: z
-    .array(z.object({ question: z.string(), options: z.array(z.string()), multiSelect: z.boolean() }))
-    .optional(),
+  questions: z.optional(
+    z.array(z.object({ question: z.string(), options: z.array(z.string()), multiSelect: z.boolean() })),
+  ),
 });
 export type Reason = z.infer<typeof Reason>;

@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import { Reason } from './reason.ts';
+import * as z from './zod.ts';
 
 /** What the agent does. Known from signals, never set by hand. */
 export const AgentFact = z.enum(['idle', 'working', 'needs-you', 'finished', 'ended']);
@@ -62,15 +62,15 @@ export type Cost = z.infer<typeof Cost>;
 
 export const Turn = z.object({
   /** 1 for the first prompt of the session. */
-  n: z.int().positive(),
+  n: z.int().check(z.positive()),
   prompt: z.string(),
   /** What the person told the agent while the turn ran, in order. `at`: milliseconds since the epoch. */
-  messages: z.array(z.object({ text: z.string(), at: z.number() })).default([]),
-  answer: z.string().nullable(),
+  messages: z._default(z.array(z.object({ text: z.string(), at: z.number() })), []),
+  answer: z.nullable(z.string()),
   outcome: TurnOutcome,
   /** Milliseconds since the epoch. */
   startedAt: z.number(),
-  endedAt: z.number().nullable(),
+  endedAt: z.nullable(z.number()),
   costUsd: z.number(),
   unpriced: z.int(),
 });
@@ -78,7 +78,7 @@ export type Turn = z.infer<typeof Turn>;
 
 export const Session = z.object({
   id: z.string(),
-  key: z.string().nullable(),
+  key: z.nullable(z.string()),
   title: z.string(),
   /** Absolute path of the main checkout. */
   repo: z.string(),
@@ -87,32 +87,32 @@ export const Session = z.object({
   base: z.string(),
   worktree: z.string(),
   agent: z.string(),
-  model: z.string().nullable(),
-  mode: PermissionMode.nullable(),
+  model: z.nullable(z.string()),
+  mode: z.nullable(PermissionMode),
   state: DisplayState,
-  reason: Reason.nullable(),
+  reason: z.nullable(Reason),
   /** Number of what is asked, another for each need of the session; null when nothing is. An answer names it. */
-  need: z.int().nullable().default(null),
+  need: z._default(z.nullable(z.int()), null),
   /** Milliseconds since the epoch at which `state` began. */
   since: z.number(),
   facts: Facts,
   /** Id of the first session of those that came of one prompt, by attempts and forks: its own where it is alone. */
   family: z.string(),
-  parent: z.string().nullable(),
-  forkTurn: z.int().nullable(),
+  parent: z.nullable(z.string()),
+  forkTurn: z.nullable(z.int()),
   turns: z.int(),
   unread: z.boolean(),
   createdAt: z.number(),
   /** How the last turn ended, null before the first. */
-  outcome: TurnOutcome.nullable(),
+  outcome: z.nullable(TurnOutcome),
   environment: z.object({
-    exec: z.string().nullable(),
+    exec: z.nullable(z.string()),
     ports: z.array(z.int()),
-    url: z.string().nullable(),
+    url: z.nullable(z.string()),
   }),
   overlap: z.array(z.object({ session: z.string(), kind: z.string(), paths: z.array(z.string()) })),
   /** Id of the entry in the merge queue, while there is one that has not ended. */
-  queue: z.string().nullable(),
+  queue: z.nullable(z.string()),
   cost: Cost,
 });
 export type Session = z.infer<typeof Session>;

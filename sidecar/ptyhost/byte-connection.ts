@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { FrameSocket } from '../protocol/frame-socket.ts';
@@ -14,6 +13,7 @@ import {
   SizeSchema,
   snapshotFrame,
 } from '../protocol/ptywire.ts';
+import type * as z from '../protocol/zod.ts';
 import type { Cursor } from './output-log.ts';
 import type { Snapshot, Terminal, TerminalClient } from './terminal.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import * as z from 'zod';
+import * as z from '../protocol/zod.ts';
 
 /**
  * The native half of node-pty 1.2.0-beta.15 (`src/unix/pty.cc`), used without its JavaScript half. That one destroys

@@ -1,10 +1,16 @@
-import * as z from 'zod';
 import type { Store } from '../platform/store.ts';
 import { EntryReason, EntryState, FINAL_ENTRY_STATES, LandMethod, LandTarget } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 
-const Flag = z.number().transform((value) => value !== 0);
-const Texts = z.string().transform((text): string[] => z.array(z.string()).parse(JSON.parse(text)));
+const Flag = z.pipe(
+  z.number(),
+  z.transform((value) => value !== 0),
+);
+const Texts = z.pipe(
+  z.string(),
+  z.transform((text): string[] => z.array(z.string()).parse(JSON.parse(text))),
+);
 
 /** An entry of the merge queue as the store has it. */
 export const EntryRecord = z.object({
@@ -16,29 +22,29 @@ export const EntryRecord = z.object({
   branch: z.string(),
   base: z.string(),
   target: LandTarget,
-  remote: z.string().nullable(),
+  remote: z.nullable(z.string()),
   method: LandMethod,
-  check_command: z.string().nullable(),
+  check_command: z.nullable(z.string()),
   with_local_commits: Flag,
   priority: z.number(),
   state: EntryState,
-  reason: EntryReason.nullable(),
-  message: z.string().nullable(),
+  reason: z.nullable(EntryReason),
+  message: z.nullable(z.string()),
   paths: Texts,
   /** Ids of sessions; see `dependencies.ts`. */
   after_sessions: Texts,
-  head: z.string().nullable(),
+  head: z.nullable(z.string()),
   tries: z.number(),
   base_moved: z.number(),
   cancel: Flag,
-  landed: z.string().nullable(),
+  landed: z.nullable(z.string()),
   queued_at: z.number(),
   changed_at: z.number(),
-  ended_at: z.number().nullable(),
+  ended_at: z.nullable(z.number()),
   /** Not tried again before this time, milliseconds since the epoch. */
-  retry_at: z.number().nullable(),
+  retry_at: z.nullable(z.number()),
   /** What the base was when the person was told that commits would come back to it; null when they were not. */
-  rewound_to: z.string().nullable(),
+  rewound_to: z.nullable(z.string()),
   /** How often in a row it was kept by something that nobody foresaw. */
   troubles: z.number(),
 });

@@ -3,8 +3,13 @@ import type { Store } from '../platform/store.ts';
 import { EntryState } from '../protocol/entry.ts';
 import { FleetEvent } from '../protocol/protocol.ts';
 import { DisplayState } from '../protocol/session.ts';
+import * as z from '../protocol/zod.ts';
 
 const KEPT = 10_000;
+
+/** Another version may have written words that this one does not know. */
+const KnownState = z.catch(z.nullable(DisplayState), null);
+const KnownEntryState = z.catch(z.nullable(EntryState), null);
 
 /** What happened, in order: kept in the store, and told to whoever listens. */
 export class FleetEvents {
@@ -34,8 +39,8 @@ export class FleetEvents {
     return this.#store.all('SELECT * FROM event WHERE seq > :seq ORDER BY seq', { seq }).map((row) =>
       FleetEvent.parse({
         ...row,
-        state: DisplayState.nullable().catch(null).parse(row.state),
-        entry: EntryState.nullable().catch(null).parse(row.entry),
+        state: KnownState.parse(row.state),
+        entry: KnownEntryState.parse(row.entry),
       }),
     );
   }

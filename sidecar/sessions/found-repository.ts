@@ -1,8 +1,8 @@
-import type { z } from 'zod';
 import { openRepository, readHead } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { FindRepository } from '../protocol/protocol.ts';
+import type * as z from '../protocol/zod.ts';
 import { gitOf, type SessionContext } from './context.ts';
 
 /** Branches that are listed to choose a base from. */

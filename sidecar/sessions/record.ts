@@ -1,62 +1,68 @@
-import * as z from 'zod';
 import { Reason } from '../protocol/reason.ts';
 import { AgentFact, LandingFact, LifeFact, PermissionMode, TurnOutcome } from '../protocol/session.ts';
+import * as z from '../protocol/zod.ts';
 
-const Flag = z.number().transform((value) => value !== 0);
-const Json = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue('not JSON');
-    return z.NEVER;
-  }
-});
+const Flag = z.pipe(
+  z.number(),
+  z.transform((value) => value !== 0),
+);
+const Json = z.pipe(
+  z.string(),
+  z.transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.issues.push({ code: 'custom', message: 'not JSON', input: text });
+      return z.NEVER;
+    }
+  }),
+);
 
 /** A session as the store has it: decisions and facts, nothing derived. */
 export const SessionRecord = z.object({
   id: z.string(),
-  key: z.string().nullable(),
+  key: z.nullable(z.string()),
   title: z.string(),
   repository: z.string(),
   branch: z.string(),
   base: z.string(),
   base_commit: z.string(),
-  remote: z.string().nullable(),
+  remote: z.nullable(z.string()),
   worktree: z.string(),
   /** Absolute; known once the worktree was made. */
-  git_dir: z.string().nullable(),
+  git_dir: z.nullable(z.string()),
   /** The agent's folder below the worktree's root, without a trailing slash; empty for the root. */
   folder: z.string(),
   agent: z.string(),
-  model: z.string().nullable(),
-  mode: PermissionMode.nullable(),
+  model: z.nullable(z.string()),
+  mode: z.nullable(PermissionMode),
   environment: z.string(),
   bring_changes: Flag,
   /** The client's id of the request that made it, and perhaps others with it. */
-  request: z.string().nullable(),
+  request: z.nullable(z.string()),
   /** Whether somebody wants its agent to run once the worktree is made. */
   starts: Flag,
   /** The ptyhost's id of the agent's terminal: chosen before the terminal is made. */
-  terminal: z.string().nullable(),
-  shell: z.string().nullable(),
+  terminal: z.nullable(z.string()),
+  shell: z.nullable(z.string()),
   agent_fact: AgentFact,
   landing: LandingFact,
   life: LifeFact,
-  reason: Json.pipe(Reason).nullable(),
+  reason: z.nullable(z.pipe(Json, Reason)),
   /** What the person is needed for beside what the agent signals: a conflict, a prompt that did not arrive. */
-  demand: Json.pipe(Reason).nullable(),
+  demand: z.nullable(z.pipe(Json, Reason)),
   /** Counts what the person was needed for. */
   need: z.number(),
-  outcome: TurnOutcome.nullable(),
+  outcome: z.nullable(TurnOutcome),
   since: z.number(),
   unread: Flag,
   /** Id of the first session of those that came of one prompt, by attempts and forks: its own where it is alone. */
   family: z.string(),
-  parent: z.string().nullable(),
-  fork_turn: z.number().nullable(),
+  parent: z.nullable(z.string()),
+  fork_turn: z.nullable(z.number()),
   created_at: z.number(),
   changed_at: z.number(),
-  archived_at: z.number().nullable(),
+  archived_at: z.nullable(z.number()),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
@@ -64,7 +70,7 @@ export const RepositoryRecord = z.object({
   id: z.string(),
   common_dir: z.string(),
   main: z.string(),
-  land_to: z.enum(['local', 'remote']).nullable(),
+  land_to: z.nullable(z.enum(['local', 'remote'])),
   created_at: z.number(),
 });
 export type RepositoryRecord = z.infer<typeof RepositoryRecord>;
@@ -77,10 +83,10 @@ export const PromptRecord = z.object({
   via: z.enum(['launch', 'paste']),
   tries: z.number(),
   created_at: z.number(),
-  sent_at: z.number().nullable(),
-  confirmed_at: z.number().nullable(),
+  sent_at: z.nullable(z.number()),
+  confirmed_at: z.nullable(z.number()),
   /** The client's id of the request that it came with. */
-  request: z.string().nullable(),
+  request: z.nullable(z.string()),
 });
 export type PromptRecord = z.infer<typeof PromptRecord>;
 
@@ -91,10 +97,10 @@ export const TurnRecord = z.object({
   /** Name of the hook event that opened the turn: a turn is counted once however often the event comes. */
   event: z.string(),
   prompt: z.string(),
-  answer: z.string().nullable(),
+  answer: z.nullable(z.string()),
   outcome: TurnOutcome,
   started_at: z.number(),
-  ended_at: z.number().nullable(),
+  ended_at: z.nullable(z.number()),
 });
 export type TurnRecord = z.infer<typeof TurnRecord>;
 
@@ -112,7 +118,7 @@ export const AgentSessionRecord = z.object({
   session: z.string(),
   ordinal: z.number(),
   id: z.string(),
-  transcript: z.string().nullable(),
+  transcript: z.nullable(z.string()),
   started_at: z.number(),
 });
 export type AgentSessionRecord = z.infer<typeof AgentSessionRecord>;

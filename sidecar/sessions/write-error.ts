@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import * as z from 'zod';
 import type { Repository } from '../git/repository.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 import type { SessionRecord } from './record.ts';
 
 type Planned = Pick<SessionRecord, 'worktree' | 'base_commit'>;

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import * as z from 'zod';
 import { FairleadError } from '../protocol/errors.ts';
 import type { FrameSocket } from '../protocol/frame-socket.ts';
 import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../protocol/not-answering.ts';
@@ -20,6 +19,7 @@ import {
   WireFaultSchema,
 } from '../protocol/ptywire.ts';
 import { greet } from '../protocol/wire-greeting.ts';
+import * as z from '../protocol/zod.ts';
 
 export interface PtyHostClientEvents {
   /** Only after `subscribe`. Events of a later wire version are left out. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from '../../sidecar/protocol/zod.ts';
 import { readZip, type ZipEntry } from '../support/zip.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -21,8 +21,8 @@ const Manifest = z.looseObject({
   description: z.string(),
   license: z.string(),
   icon: z.string(),
-  categories: z.array(z.string()).min(1),
-  keywords: z.array(z.string()).min(1).max(30),
+  categories: z.array(z.string()).check(z.minLength(1)),
+  keywords: z.array(z.string()).check(z.minLength(1), z.maxLength(30)),
   engines: z.strictObject({ vscode: z.string() }),
   extensionKind: z.array(z.string()),
   main: z.string(),

@@ -7,7 +7,6 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import type { z } from 'zod';
 import {
   AskPerson,
   Initialize,
@@ -17,6 +16,7 @@ import {
   type RequestKind,
   type SidecarInfo,
 } from '../../sidecar/protocol/protocol.ts';
+import type * as z from '../../sidecar/protocol/zod.ts';
 
 export interface TestClientOptions {
   environment?: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export class TestClient implements Disposable {
     return new TestClient(socket, connection, Initialize.result.parse(answer).fairlead);
   }
 
-  async request<P extends z.ZodType, R extends z.ZodType>(
+  async request<P extends z.ZodMiniType, R extends z.ZodMiniType>(
     kind: RequestKind<P, R>,
     params: z.input<P>,
   ): Promise<z.output<R>> {
@@ -73,7 +73,7 @@ export class TestClient implements Disposable {
   }
 
   /** The same, with everything that is reported for it from now until the client leaves. */
-  async requestWithProgress<P extends z.ZodType, R extends z.ZodType>(
+  async requestWithProgress<P extends z.ZodMiniType, R extends z.ZodMiniType>(
     kind: RequestKind<P, R>,
     params: z.input<P> & object,
   ): Promise<{ answer: z.output<R>; reports: ProgressReport[] }> {
@@ -91,7 +91,7 @@ export class TestClient implements Disposable {
     this.#connection.onUnhandledProgress(listener);
   }
 
-  on<P extends z.ZodType>(kind: NotificationKind<P>, listener: (params: z.output<P>) => void): void {
+  on<P extends z.ZodMiniType>(kind: NotificationKind<P>, listener: (params: z.output<P>) => void): void {
     this.#connection.onNotification(kind.method, (params: unknown) => listener(kind.params.parse(params)));
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
 import { messageOf } from '../../protocol/errors.ts';
+import * as z from '../../protocol/zod.ts';
 
 /** An event file above this size, in bytes, is read only in part. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
@@ -62,23 +62,27 @@ export interface HookEvent {
 }
 
 /** Ids, names, paths. */
-const text = z.string().max(8_192).optional().catch(undefined);
-const prose = z
-  .string()
-  .transform((whole) => whole.slice(0, MAX_TEXT))
-  .optional()
-  .catch(undefined);
-const list = z.array(z.unknown()).optional().catch(undefined);
+const text = z.catch(z.optional(z.string().check(z.maxLength(8_192))), undefined);
+const prose = z.catch(
+  z.optional(
+    z.pipe(
+      z.string(),
+      z.transform((whole) => whole.slice(0, MAX_TEXT)),
+    ),
+  ),
+  undefined,
+);
+const list = z.catch(z.optional(z.array(z.unknown())), undefined);
 
 /** Only what makes it an event is required: one strange field must not lose the rest. */
 const RawEvent = z.looseObject({
-  hook_event_name: z.string().min(1).max(100),
+  hook_event_name: z.string().check(z.minLength(1), z.maxLength(100)),
   // Becomes an argument of the CLI and part of a path.
   session_id: z.uuid(),
   agent_id: text,
   prompt_id: text,
   tool_name: text,
-  tool_input: z.unknown().optional(),
+  tool_input: z.optional(z.unknown()),
   tool_use_id: text,
   prompt: prose,
   source: text,
@@ -90,7 +94,7 @@ const RawEvent = z.looseObject({
   error_details: prose,
   message: prose,
   notification_type: text,
-  is_interrupt: z.boolean().optional().catch(undefined),
+  is_interrupt: z.catch(z.optional(z.boolean()), undefined),
   permission_mode: text,
   model: text,
   transcript_path: text,

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
 import type { Clock } from '../../platform/clock.ts';
+import * as z from '../../protocol/zod.ts';
 
 /** What the CLI says of one of its interactive processes in `<config dir>/sessions/<pid>.json`. */
 export interface RegistryEntry {
@@ -22,14 +22,14 @@ const SHARED_MS = 250;
 const MAX_BYTES = 64 * 1024;
 
 const Entry = z.looseObject({
-  pid: z.int().positive(),
+  pid: z.int().check(z.positive()),
   sessionId: z.string(),
-  kind: z.string().optional(),
-  status: z.string().nullish().catch(null),
-  waitingFor: z.string().nullish().catch(null),
-  statusUpdatedAt: z.number().nullish().catch(null),
-  updatedAt: z.number().nullish().catch(null),
-  startedAt: z.number().nullish().catch(null),
+  kind: z.optional(z.string()),
+  status: z.catch(z.nullish(z.string()), null),
+  waitingFor: z.catch(z.nullish(z.string()), null),
+  statusUpdatedAt: z.catch(z.nullish(z.number()), null),
+  updatedAt: z.catch(z.nullish(z.number()), null),
+  startedAt: z.catch(z.nullish(z.number()), null),
 });
 
 /**

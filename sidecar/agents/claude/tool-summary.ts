@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import type { Reason } from '../../protocol/reason.ts';
+import * as z from '../../protocol/zod.ts';
 import type { OpenCall } from './hook-state.ts';
 
 const MAX_MESSAGE = 300;
@@ -9,11 +9,11 @@ const Questions = z.looseObject({
     .array(
       z.looseObject({
         question: z.string(),
-        multiSelect: z.boolean().optional(),
-        options: z.array(z.looseObject({ label: z.string() })).catch([]),
+        multiSelect: z.optional(z.boolean()),
+        options: z.catch(z.array(z.looseObject({ label: z.string() })), []),
       }),
     )
-    .min(1),
+    .check(z.minLength(1)),
 });
 
 /** The questions of an AskUserQuestion call; empty when the input is not as expected. */

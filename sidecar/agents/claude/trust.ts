@@ -1,12 +1,16 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import * as z from 'zod';
 import { readTextFile } from '../../platform/regular-file.ts';
+import * as z from '../../protocol/zod.ts';
 
 const Config = z.looseObject({
-  projects: z
-    .record(z.string(), z.looseObject({ hasTrustDialogAccepted: z.boolean().optional().catch(undefined) }))
-    .catch({}),
+  projects: z.catch(
+    z.record(
+      z.string(),
+      z.looseObject({ hasTrustDialogAccepted: z.catch(z.optional(z.boolean()), undefined) }),
+    ),
+    {},
+  ),
 });
 
 /**

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { z } from 'zod';
 import { pathsFor } from '../../platform/paths.ts';
 import { LandMethod, LandTarget, type QueueEntry } from '../../protocol/entry.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { age, entryWords } from '../../protocol/wording.ts';
+import type * as z from '../../protocol/zod.ts';
 import type { Act } from '../act.ts';
 import { examples, filled, line, seconds, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import * as z from 'zod';
 import { sleep } from '../../platform/clock.ts';
 import { tryConnect } from '../../platform/daemon-process.ts';
 import { pathsFor } from '../../platform/paths.ts';
 import { FairleadError } from '../../protocol/errors.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import { age } from '../../protocol/wording.ts';
+import * as z from '../../protocol/zod.ts';
 import type { Act } from '../act.ts';
 import { count, examples } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { findSubagentTranscripts, findTranscript } from '../../../sidecar/agents/claude/transcript-path.ts';
 import { systemIds } from '../../../sidecar/platform/ids.ts';
 import { systemProcesses } from '../../../sidecar/platform/processes.ts';
+import * as z from '../../../sidecar/protocol/zod.ts';
 import { CLAUDE, type ClaudeHome, prepareClaude } from '../../support/claude.ts';
 import { ScriptedModel } from '../../support/model/scripted-model.ts';
 import { exactPrompt, type Story } from '../../support/model/story.ts';

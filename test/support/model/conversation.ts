@@ -1,12 +1,12 @@
-import { z } from 'zod';
+import * as z from '../../../sidecar/protocol/zod.ts';
 
 const Block = z.looseObject({ type: z.string() });
 const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: z.union([z.string(), z.array(Block)]).optional(),
-  is_error: z.boolean().optional(),
+  content: z.optional(z.union([z.string(), z.array(Block)])),
+  is_error: z.optional(z.boolean()),
 });
 const Message = z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(Block)]) });
 
@@ -14,9 +14,9 @@ const Message = z.looseObject({ role: z.string(), content: z.union([z.string(), 
 export const MessagesBody = z.looseObject({
   model: z.string(),
   messages: z.array(Message),
-  tools: z.array(z.looseObject({ name: z.string().optional() })).optional(),
-  system: z.union([z.string(), z.array(Block)]).optional(),
-  stream: z.boolean().optional(),
+  tools: z.optional(z.array(z.looseObject({ name: z.optional(z.string()) }))),
+  system: z.optional(z.union([z.string(), z.array(Block)])),
+  stream: z.optional(z.boolean()),
 });
 export type MessagesBody = z.infer<typeof MessagesBody>;
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from '../../../sidecar/protocol/zod.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const text = readFileSync(join(ROOT, 'package.json'), 'utf8');

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { contextOf } from '../../../extension/fleet/fleet-tree.ts';
 import { DisplayState, LifeFact, type Session } from '../../../sidecar/protocol/session.ts';
+import * as z from '../../../sidecar/protocol/zod.ts';
 import { sessionOf } from './support/sessions.ts';
 
 const text = readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8');

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { QueueEntry } from '../../../sidecar/protocol/entry.ts';
 import * as protocol from '../../../sidecar/protocol/protocol.ts';
 import { Reason } from '../../../sidecar/protocol/reason.ts';
 import { Session, Turn } from '../../../sidecar/protocol/session.ts';
+import * as z from '../../../sidecar/protocol/zod.ts';
 
 /** What of a JSON schema decides whether one side can read what the other sends. */
 interface Shape {
@@ -22,24 +22,24 @@ interface Shape {
   additionalProperties?: Shape | undefined;
 }
 
-const ShapeSchema: z.ZodType<Shape> = z.lazy(() =>
+const ShapeSchema: z.ZodMiniType<Shape> = z.lazy(() =>
   z.object({
-    ref: z.string().optional(),
-    type: z.unknown().optional(),
-    enum: z.array(z.unknown()).optional(),
-    const: z.unknown().optional(),
-    properties: z.record(z.string(), ShapeSchema).optional(),
-    required: z.array(z.string()).optional(),
-    items: ShapeSchema.optional(),
-    anyOf: z.array(ShapeSchema).optional(),
-    additionalProperties: ShapeSchema.optional().catch(undefined),
+    ref: z.optional(z.string()),
+    type: z.optional(z.unknown()),
+    enum: z.optional(z.array(z.unknown())),
+    const: z.optional(z.unknown()),
+    properties: z.optional(z.record(z.string(), ShapeSchema)),
+    required: z.optional(z.array(z.string())),
+    items: z.optional(ShapeSchema),
+    anyOf: z.optional(z.array(ShapeSchema)),
+    additionalProperties: z.catch(z.optional(ShapeSchema), undefined),
   }),
 );
 
 const Pinned = z.record(z.string(), ShapeSchema);
 
 /** As it goes over the wire: a field with a default may be missing. */
-function shapeOf(schema: z.ZodType): Shape {
+function shapeOf(schema: z.ZodMiniType): Shape {
   return ShapeSchema.parse(z.toJSONSchema(schema, { io: 'input' }));
 }
 
@@ -81,7 +81,7 @@ function shapes(): Record<string, Shape> {
     name,
     referring(shapeOf(schema), names, true),
   ]);
-  const add = (name: string, schema: z.ZodType) => found.push([name, referring(shapeOf(schema), names)]);
+  const add = (name: string, schema: z.ZodMiniType) => found.push([name, referring(shapeOf(schema), names)]);
   for (const kind of Object.values(protocol)) {
     if (typeof kind !== 'object' || !('method' in kind)) continue;
     add(`${kind.method} params`, kind.params);
@@ -141,16 +141,16 @@ describe('a version of the protocol', () => {
 
   it('may get a field that may be missing, and no other', () => {
     const before = shapeOf(
-      z.object({ id: z.string(), list: z.array(z.object({ at: z.number().nullable() })) }),
+      z.object({ id: z.string(), list: z.array(z.object({ at: z.nullable(z.number()) })) }),
     );
-    const changes = (schema: z.ZodType) => breaks(before, shapeOf(schema), 'it');
-    const list = z.array(z.object({ at: z.number().nullable() }));
-    expect(changes(z.object({ id: z.string(), list, more: z.string().default('') }))).toEqual([]);
-    expect(changes(z.object({ id: z.string(), list, more: z.string().optional() }))).toEqual([]);
+    const changes = (schema: z.ZodMiniType) => breaks(before, shapeOf(schema), 'it');
+    const list = z.array(z.object({ at: z.nullable(z.number()) }));
+    expect(changes(z.object({ id: z.string(), list, more: z._default(z.string(), '') }))).toEqual([]);
+    expect(changes(z.object({ id: z.string(), list, more: z.optional(z.string()) }))).toEqual([]);
     expect(changes(z.object({ id: z.string(), list, more: z.string() }))).toEqual([
       'it.more: has to be there; it may be missing',
     ]);
-    expect(changes(z.object({ id: z.string().optional(), list }))).toEqual([
+    expect(changes(z.object({ id: z.optional(z.string()), list }))).toEqual([
       'it.id: may be missing; it has to be there',
     ]);
     expect(changes(z.object({ list }))).toEqual([

@@ -1,0 +1,11 @@
+/**
+ * Zod, as every schema here is written with it: the functional interface, whose start takes a third of the time of the
+ * other, with faults in English.
+ */
+import { config } from 'zod/mini';
+import en from 'zod/v4/locales/en.js';
+
+config(en());
+
+export { $ZodError as ZodError } from 'zod/v4/core';
+export * from 'zod/mini';
