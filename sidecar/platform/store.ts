@@ -33,6 +33,7 @@ export class Store {
   readonly #hasLog: boolean;
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
+  #rollbacks = 0;
   /** What waits for the transaction that runs. */
   #afterCommit: (() => void)[] = [];
   readonly #notTold: (error: unknown) => void;
@@ -114,6 +115,7 @@ export class Store {
       this.#told(() => this.#database.exec('COMMIT'));
     } catch (error) {
       this.#afterCommit = [];
+      this.#rollbacks += 1;
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     } finally {
@@ -162,6 +164,11 @@ export class Store {
   /** Whether what is run belongs to a transaction that may still be rolled back. */
   get isInTransaction(): boolean {
     return this.#depth > 0;
+  }
+
+  /** How many transactions were rolled back: what was read in one never was. */
+  get rollbacks(): number {
+    return this.#rollbacks;
   }
 
   close(): void {

@@ -13,15 +13,20 @@ import {
   TurnMessageRecord,
   TurnRecord,
 } from './record.ts';
+import { RecordCache } from './record-cache.ts';
 
 type SessionPatch = Partial<Omit<SessionRecord, 'id'>>;
 
 /** Sessions and what hangs on them, in the store. Every method is one transaction; none awaits. */
 export class SessionTable {
   readonly #store: Store;
+  readonly #sessions: RecordCache<SessionRecord>;
+  readonly #repositories: RecordCache<RepositoryRecord>;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#sessions = new RecordCache(store);
+    this.#repositories = new RecordCache(store);
   }
 
   transaction<T>(work: () => T): T {
@@ -50,9 +55,11 @@ export class SessionTable {
        ON CONFLICT (common_dir) DO UPDATE SET main = excluded.main`,
       { id, commonDir, main, now },
     );
-    return RepositoryRecord.parse(
+    const record = RepositoryRecord.parse(
       this.#store.get('SELECT * FROM repository WHERE common_dir = :commonDir', { commonDir }),
     );
+    this.#repositories.drop(record.id);
+    return record;
   }
 
   /** The repository of `commonDir`, when it was recorded. */
@@ -65,7 +72,9 @@ export class SessionTable {
 
   /** With a checkout that exists, if there is one: where that of a bare repository is gone, another worktree of it. */
   repository(id: string): RepositoryRecord {
-    const record = RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));
+    const read = () =>
+      RepositoryRecord.parse(this.#store.get('SELECT * FROM repository WHERE id = :id', { id }));
+    const record = this.#repositories.get(id, read);
     if (!isLinked(record) || existsSync(record.main)) return record;
     const own = new Set(this.list({ archived: false }).map(({ worktree }) => worktree));
     const others = worktreesOf(record.common_dir).filter((folder) => existsSync(folder));
@@ -81,6 +90,7 @@ export class SessionTable {
 
   setLandTo(repository: string, to: 'local' | 'remote'): void {
     this.#store.run('UPDATE repository SET land_to = :to WHERE id = :repository', { repository, to });
+    this.#repositories.drop(repository);
   }
 
   /** Keeps a set of variables once, under the hash of its content. */
@@ -126,16 +136,20 @@ export class SessionTable {
     const assignments = Object.keys(row).map((name) => `${name} = :${name}`);
     if (assignments.length > 0) {
       this.#store.run(`UPDATE session SET ${assignments.join(', ')} WHERE id = :id`, { ...row, id });
+      this.#sessions.drop(id);
     }
   }
 
   /** Forgets a session that never came to be. */
   remove(id: string): void {
     this.#store.run('DELETE FROM session WHERE id = :id', { id });
+    this.#sessions.drop(id);
   }
 
   find(id: string): SessionRecord | undefined {
-    return parseRow(SessionRecord, this.#store.get('SELECT * FROM session WHERE id = :id', { id }));
+    return this.#sessions.get(id, () =>
+      parseRow(SessionRecord, this.#store.get('SELECT * FROM session WHERE id = :id', { id })),
+    );
   }
 
   /** @throws FairleadError `session.missing` */
@@ -147,7 +161,7 @@ export class SessionTable {
 
   list(filter: { archived: boolean }): SessionRecord[] {
     const where = filter.archived ? '' : "WHERE life <> 'archived'";
-    return this.#store.all(`SELECT * FROM session ${where}`).map((row) => SessionRecord.parse(row));
+    return this.#store.all(`SELECT * FROM session ${where}`).map((row) => this.#session(row));
   }
 
   /** The sessions that a client's request made, as it made them. */
@@ -157,14 +171,16 @@ export class SessionTable {
         "SELECT * FROM session WHERE request = :request AND life <> 'archived' ORDER BY id <> family, branch",
         { request },
       )
-      .map((row) => SessionRecord.parse(row));
+      .map((row) => this.#session(row));
   }
 
   withKey(key: string): SessionRecord | undefined {
-    return parseRow(
-      SessionRecord,
-      this.#store.get('SELECT * FROM session WHERE key = :key AND archived_at IS NULL', { key }),
-    );
+    const row = this.#store.get('SELECT * FROM session WHERE key = :key AND archived_at IS NULL', { key });
+    return row === undefined ? undefined : this.#session(row);
+  }
+
+  #session(row: Row): SessionRecord {
+    return this.#sessions.get(String(row.id), () => SessionRecord.parse(row));
   }
 
   /**
@@ -175,7 +191,7 @@ export class SessionTable {
   resolve(name: string): SessionRecord {
     const exact = this.#store
       .all('SELECT * FROM session WHERE id = :name OR key = :name OR branch = :name', { name })
-      .map((row) => SessionRecord.parse(row));
+      .map((row) => this.#session(row));
     const found = preferLive(exact.length > 0 ? exact : this.#withPrefix(name));
     const [first, ...others] = found;
     if (first === undefined) throw missing(name);
@@ -191,7 +207,7 @@ export class SessionTable {
   #withPrefix(prefix: string): SessionRecord[] {
     return this.#store
       .all('SELECT * FROM session WHERE substr(id, 1, length(:prefix)) = :prefix', { prefix })
-      .map((row) => SessionRecord.parse(row));
+      .map((row) => this.#session(row));
   }
 
   /** How many sessions have which facts, archived ones too. */
