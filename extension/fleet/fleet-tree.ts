@@ -57,6 +57,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   getChildren(node?: FleetNode): FleetNode[] | Promise<FleetNode[]> {
     if (node === undefined) {
+      performance.mark('fairlead.asked');
       // The view shows that it waits; a first answer without rows would have to be followed by another.
       return this.#fleet.isLoaded ? this.#top() : this.#fleet.whenKnown.then(() => this.#top());
     }
@@ -85,7 +86,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   #onChange(change: FleetChange): void {
     if (!this.#isDrawn) {
-      if (change.kind === 'all') performance.mark('fairlead.filled');
+      if (change.kind === 'all') performance.mark('fairlead.known');
       return;
     }
     if (change.kind === 'session') {
@@ -119,7 +120,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#shape = this.#shapeNow();
     this.#isDrawn = true;
     // The items of the rows are taken in this turn.
-    setImmediate(() => performance.mark('fairlead.shown'));
+    setImmediate(() => performance.mark('fairlead.handed'));
     return this.#roots();
   }
 

@@ -15,7 +15,7 @@ describe('a benchmark', () => {
   });
 
   test.each([
-    ['activate', ['activate.cold', 'activate.warm', 'activate.shown']],
+    ['activate', ['activate.cold', 'activate.warm', 'activate.handed', 'activate.shown']],
     ['tree', ['tree.event', 'tree.rows']],
   ])('finds the same on both sides: %s', async (name, expected) => {
     const { child, folder } = start(name);

@@ -12,8 +12,10 @@ export interface HostAnswers {
     /** Its `activate` was called. */
     began: number | null;
     /** It knows its rows. */
-    filled: number | null;
-    /** The editor has asked for them and has them: its own time to open a view is part of it. */
+    known: number | null;
+    /** The editor, which opens the view meanwhile, has asked for them. */
+    asked: number | null;
+    /** The editor has them. */
     handed: number | null;
   };
   /** The peer's tree is drawn anew as a whole, with the sessions that were sent; `at` in milliseconds since the epoch. */
@@ -88,7 +90,12 @@ async function answer(request: IncomingMessage): Promise<HostAnswers[keyof HostA
       await vscode.commands.executeCommand('workbench.view.explorer');
       return {};
     default:
-      return { began: at('fairlead.activate'), filled: at('fairlead.filled'), handed: at('fairlead.shown') };
+      return {
+        began: at('fairlead.activate'),
+        known: at('fairlead.known'),
+        asked: at('fairlead.asked'),
+        handed: at('fairlead.handed'),
+      };
   }
 }
 
