@@ -1,5 +1,5 @@
 // Packages the extension as a VSIX, for this machine or for the targets that are named:
-//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER] [--no-build]
+//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER] [--no-build] [--repository URL]
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -15,14 +15,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { packageReadme } from './package-readme.mjs';
 import { install, root } from './setup.mjs';
+import { vsce } from './vsce.mjs';
 
 const TARGETS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 /** Largest VSIX that is packaged, in bytes: what everybody downloads at each update. */
 const BUDGET = 1_500_000;
 const BUNDLES = ['extension.js', 'client.js', 'fairlead.js', 'sidecar.js', 'scan-worker.js', 'ptyhost.js'];
 /** Of the repository's own files. */
-const FILES = ['README.md', 'CHANGELOG.md', 'LICENSE', 'package.nls.json', 'media'];
+const FILES = ['CHANGELOG.md', 'LICENSE', 'package.nls.json', 'media'];
+/** Of package.json, what is about this folder alone. */
+const OWN = ['scripts', 'devDependencies', 'dependencies', 'allowScripts', 'private', 'bin', 'type'];
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +35,11 @@ const { values } = parseArgs({
     out: { type: 'string', default: join(root, 'dist', 'vsix') },
     /** Without it the bundles are packaged that are there. */
     build: { type: 'boolean', default: true },
+    /** Where the repository can be read; else what `repository` in package.json says. A registry wants one. */
+    repository: { type: 'string' },
+    /** As vsce takes them, for a repository on a host that it does not know. */
+    baseContentUrl: { type: 'string' },
+    baseImagesUrl: { type: 'string' },
   },
   allowNegative: true,
 });
@@ -46,25 +55,26 @@ if (values.build) await install();
 const bundled = join(root, 'node_modules', '.bin', 'node');
 const node = existsSync(bundled) ? bundled : process.execPath;
 if (values.build) execFileSync(node, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
+const { name, version, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+for (const each of OWN) delete manifest[each];
+manifest.engines = { vscode: manifest.engines.vscode };
+if (values.repository !== undefined) manifest.repository = { type: 'git', url: values.repository };
+const hasRepository = manifest.repository !== undefined;
 mkdirSync(values.out, { recursive: true });
 for (const target of targets) packageFor(target);
+if (!hasRepository) {
+  console.log(
+    'No repository is named (--repository URL): these are installed from their file, not published.',
+  );
+}
 
 function packageFor(target) {
   const stage = mkdtempSync(join(tmpdir(), 'fairlead-vsix-'));
+  const file = join(values.out, `${name}-${target}-${version}.vsix`);
   try {
-    for (const file of FILES) cpSync(join(root, file), join(stage, file), { recursive: true });
-    const { name, version, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    for (const only of [
-      'scripts',
-      'devDependencies',
-      'dependencies',
-      'allowScripts',
-      'private',
-      'bin',
-      'type',
-    ])
-      delete manifest[only];
-    manifest.engines = { vscode: manifest.engines.vscode };
+    for (const each of FILES) cpSync(join(root, each), join(stage, each), { recursive: true });
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    writeFileSync(join(stage, 'README.md'), packageReadme(readme, hasRepository));
     writeFileSync(
       join(stage, 'package.json'),
       `${JSON.stringify({ name, version, ...manifest }, null, 2)}\n`,
@@ -72,30 +82,24 @@ function packageFor(target) {
     // Neither `files` nor `.vscodeignore` is a warning; what is staged is what is meant.
     writeFileSync(join(stage, '.vscodeignore'), '.vscodeignore\n');
     stageBundles(stage, target);
-    const file = join(values.out, `${name}-${target}-${version}.vsix`);
-    const said = execFileSync(
-      node,
-      [
-        join(root, 'node_modules', '@vscode', 'vsce', 'vsce'),
-        'package',
-        '--target',
-        target,
-        // Everything is bundled, and what is native stands below dist/.
-        '--no-dependencies',
-        '--allow-missing-repository',
-        '--no-rewrite-relative-links',
-        '-o',
-        file,
-      ],
-      { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    if (/warning/i.test(said)) fail(`vsce warns:\n${said}`);
+    vsce({ node, stage, file, target, flags: vsceFlags() });
     const { size } = statSync(file);
-    if (size > BUDGET) fail(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
+    if (size > BUDGET)
+      throw new Error(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
     console.log(`${file}  ${(size / 1e6).toFixed(2)} MB`);
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+function vsceFlags() {
+  if (!hasRepository) return ['--allow-missing-repository'];
+  return ['baseContentUrl', 'baseImagesUrl'].flatMap((flag) =>
+    values[flag] === undefined ? [] : [`--${flag}`, values[flag]],
+  );
 }
 
 function stageBundles(stage, target) {
@@ -144,9 +148,4 @@ function notices() {
       return `${name} ${version}\n${'-'.repeat(60)}\n${words}\n`;
     })
     .join('\n\n');
-}
-
-function fail(message) {
-  console.error(message);
-  process.exit(1);
 }

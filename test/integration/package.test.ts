@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,30 +28,61 @@ const Manifest = z.looseObject({
   main: z.string(),
 });
 
+type Package = ReadonlyMap<string, ZipEntry>;
+
+const REPOSITORY = 'https://example.com/harbour/fairlead';
+const BASES = ['--baseContentUrl', `${REPOSITORY}/read`, '--baseImagesUrl', `${REPOSITORY}/raw`];
+
 const out = mkdtempSync(join(tmpdir(), 'fairlead-package-'));
-const packages = new Map<Target, Map<string, ZipEntry>>();
-let said = '';
+const packages = new Map<Target, Package>();
+let published: Package;
 
 beforeAll(async () => {
-  // The bundles are there, and others run from them.
-  const args = [join(ROOT, 'scripts/package.mjs'), '--all', '--no-build', '--out', out];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
-  said = stdout + stderr;
-  for (const target of TARGETS) {
-    const file = readdirSync(out).find((name) => name.startsWith(`fairlead-${target}-`));
-    if (file === undefined) throw new Error(`There is no package for ${target}:\n${said}`);
-    packages.set(target, new Map(readZip(readFileSync(join(out, file))).map((entry) => [entry.name, entry])));
-  }
+  await pack(out, '--all');
+  for (const target of TARGETS) packages.set(target, packageIn(out, target));
+  const other = join(out, 'published');
+  await pack(other, '--target', 'linux-x64', '--repository', REPOSITORY, ...BASES);
+  published = packageIn(other, 'linux-x64');
 }, 120_000);
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
+/** Gives what the command says. */
+async function pack(folder: string, ...args: string[]): Promise<string> {
+  // The bundles are there, and others run from them.
+  const script = [join(ROOT, 'scripts/package.mjs'), '--no-build', '--out', folder];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...script, ...args]);
+  return stdout + stderr;
+}
+
+function packageIn(folder: string, target: Target): Package {
+  const file = readdirSync(folder).find((name) => name.startsWith(`fairlead-${target}-`));
+  if (file === undefined) throw new Error(`There is no package for ${target}`);
+  return new Map(readZip(readFileSync(join(folder, file))).map((entry) => [entry.name, entry]));
+}
+
 function entryOf(target: Target, name: string): ZipEntry {
-  const entry = packages.get(target)?.get(`extension/${name}`);
-  if (entry === undefined) throw new Error(`${name} is not in the package for ${target}`);
+  return entryIn(packages.get(target), name);
+}
+
+function entryIn(from: Package | undefined, name: string): ZipEntry {
+  const entry = from?.get(`extension/${name}`);
+  if (entry === undefined) throw new Error(`${name} is not in the package`);
   return entry;
 }
 
 const text = (target: Target, name: string) => entryOf(target, name).read().toString('utf8');
+const textIn = (from: Package, name: string) => entryIn(from, name).read().toString('utf8');
+const vsixManifest = (from: Package | undefined) =>
+  from?.get('extension.vsixmanifest')?.read().toString('utf8') ?? '';
+
+/** Where the links and pictures of a Markdown text lead, those in code aside. */
+function linksIn(markdown: string): string[] {
+  const prose = markdown.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`/gm, '');
+  const found = prose.matchAll(
+    /\]\(\s*<?([^)>\s]+)|<\w[^>]*?(?:src|href)=["']([^"']+)|^\[[^\]]+\]:\s*(\S+)/gm,
+  );
+  return [...found].map((each) => each[1] ?? each[2] ?? each[3] ?? '');
+}
 
 /** System and processor of a native binary, by its header. Source: elf(5); mach-o/loader.h. */
 function platformOf(binary: Buffer): string {
@@ -93,15 +124,33 @@ describe.each(TARGETS)('the package for %s', (target) => {
   });
 
   it('says for which system it is, and under which licence', () => {
-    const vsix = packages.get(target)?.get('extension.vsixmanifest')?.read().toString('utf8') ?? '';
+    const vsix = vsixManifest(packages.get(target));
     expect(/TargetPlatform="([^"]+)"/.exec(vsix)?.[1]).toBe(target);
-    expect(/<License>([^<]+)</.exec(vsix)?.[1]).toMatch(/^extension\/LICENSE/);
+    const [, licence = ''] = /<License>extension\/([^<]+)</.exec(vsix) ?? [];
+    expect(text(target, licence)).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
   });
 });
 
 describe('every package', () => {
-  it('is made without a warning', () => {
-    expect(said).not.toMatch(/warn/i);
+  it('is not made when the packager warns', async () => {
+    // Of a repository that is not named, which is why that is allowed where none is.
+    const stage = mkdtempSync(join(out, 'stage-'));
+    writeFileSync(
+      join(stage, 'package.json'),
+      '{"name":"a","version":"1.0.0","engines":{"vscode":"^1.105.0"}}',
+    );
+    writeFileSync(join(stage, 'LICENSE'), 'None.');
+    writeFileSync(join(stage, '.vscodeignore'), '');
+    const options = { node: process.execPath, stage, file: join(stage, 'a.vsix'), target: 'linux-x64' };
+    const run = (flags: string[]) =>
+      promisify(execFile)(process.execPath, [
+        '--input-type=module',
+        '--eval',
+        `import { vsce } from ${JSON.stringify(join(ROOT, 'scripts/vsce.mjs'))};
+         vsce(${JSON.stringify({ ...options, flags })});`,
+      ]);
+    await run(['--allow-missing-repository']);
+    await expect(run([])).rejects.toThrow(/vsce warns:[\s\S]*'repository' field is missing/);
   });
 
   it('has what a registry shows', () => {
@@ -118,6 +167,61 @@ describe('every package', () => {
     expect(words[manifest.description.replaceAll('%', '')]).toMatch(/\w+ \w+/);
     expect(text('linux-x64', 'readme.md')).toContain('# Fairlead');
     expect(text('linux-x64', 'changelog.md')).toContain('# Changelog');
+  });
+
+  // As Open VSX checks what is published to it.
+  it('has metadata that a registry takes', () => {
+    const manifest = Manifest.parse(JSON.parse(text('linux-x64', 'package.json')));
+    const words = JSON.parse(text('linux-x64', 'package.nls.json')) as Record<string, string>;
+    const { publisher, name, version, displayName, license, categories, keywords } = manifest;
+    expect([publisher, name].filter((each) => !/^[\w+$~-]{1,255}$/.test(each))).toEqual([]);
+    expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    const description = words[manifest.description.replaceAll('%', '')] ?? '';
+    expect(description.length).toBeLessThanOrEqual(2_048);
+    const shown = [displayName, description, license, ...categories, ...keywords];
+    expect(shown.filter((each) => /[\p{C}\u2028\u2029]/u.test(each))).toEqual([]);
+    expect(shown.filter((each) => each !== description && each.length > 255)).toEqual([]);
+    const vsix = vsixManifest(packages.get('linux-x64'));
+    expect(/<Description[^>]*>([^<]+)</.exec(vsix)?.[1]).toBe(description);
+    for (const file of ['Details', 'Changelog', 'License']) {
+      expect(vsix).toContain(`Type="Microsoft.VisualStudio.Services.Content.${file}"`);
+    }
+    expect(vsix).toContain('Type="Microsoft.VisualStudio.Services.Icons.Default"');
+  });
+
+  it('has no link that is dead where the repository is not known, and nothing that takes a clone', () => {
+    for (const name of ['readme.md', 'changelog.md']) {
+      expect(linksIn(text('linux-x64', name)).filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
+    }
+    expect(text('linux-x64', 'readme.md')).not.toMatch(/<!--|npm (start|link|run)/);
+    expect(text('linux-x64', 'readme.md')).toMatch(/^## The main job[\s\S]*^## Needs/m);
+  });
+
+  it('links to the repository that is named, and shows its picture', () => {
+    const links = linksIn(textIn(published, 'readme.md'));
+    expect(links).toEqual(
+      expect.arrayContaining([
+        `${REPOSITORY}/raw/docs/pictures/fairlead.png`,
+        `${REPOSITORY}/read/docs/architecture.md`,
+      ]),
+    );
+    expect(links.filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
+    // What is linked is there.
+    const own = links.filter((link) => link.startsWith(REPOSITORY));
+    const paths = own.map((link) => join(ROOT, link.slice(REPOSITORY.length).replace(/^\/(raw|read)\//, '')));
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+    expect(JSON.parse(textIn(published, 'package.json'))).toMatchObject({
+      repository: { type: 'git', url: REPOSITORY },
+    });
+    expect(vsixManifest(published)).toContain(
+      `Id="Microsoft.VisualStudio.Services.Links.Source" Value="${REPOSITORY}"`,
+    );
+  });
+
+  it('is not made with links that nobody can follow', async () => {
+    const made = pack(join(out, 'dead'), '--target', 'linux-x64', '--repository', REPOSITORY);
+    await expect(made).rejects.toThrow(/--baseContentUrl and --baseImagesUrl/);
+    expect(readdirSync(join(out, 'dead'))).toEqual([]);
   });
 
   it('names the packages that it holds parts of, with their licences', () => {
