@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../../sidecar/platform/programs.ts';
 import { messageOf } from '../../sidecar/protocol/errors.ts';
 import { CodeServer } from '../../test/e2e/support/code-server.ts';
 import { installCodeServer } from '../../test/e2e/support/installation.ts';
+import { vsix } from '../../test/e2e/support/vsix.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 /** A window of VS Code on the demo, with the packaged extension and nothing of the person's own editor. */
@@ -37,12 +37,11 @@ const SETTINGS = {
  * the reason told, where neither can be had.
  */
 export async function openEditor(options: EditorOptions): Promise<Editor | undefined> {
-  const [vsix] = globSync(join(ROOT, 'dist/vsix', `fairlead-${process.platform}-${process.arch}-*.vsix`));
-  if (vsix === undefined) throw new Error('The extension is not packaged: npm run package');
+  const extension = vsix();
   const code = desktopCode(options.environment);
   if (code !== undefined) {
     try {
-      return await openDesktop(code, vsix, options);
+      return await openDesktop(code, extension, options);
     } catch (error) {
       console.log(`${code} does not open a window (${messageOf(error)}); trying code-server.`);
     }
@@ -53,7 +52,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor | undef
     return undefined;
   }
   console.log('Starting code-server…');
-  const server = await CodeServer.start(vsix, {
+  const server = await CodeServer.start(extension, {
     environment: { ...options.environment, SHELL: options.environment.SHELL ?? '/bin/sh' },
     settings: { ...SETTINGS, 'terminal.integrated.gpuAcceleration': 'auto' },
   });
@@ -72,7 +71,7 @@ function desktopCode(environment: Readonly<Record<string, string>>): string | un
 
 async function openDesktop(
   code: string,
-  vsix: string,
+  extension: string,
   { folder, repository, environment, signal }: EditorOptions,
 ): Promise<Editor> {
   const data = join(folder, 'code');
@@ -84,7 +83,7 @@ async function openDesktop(
   const display = { DISPLAY, WAYLAND_DISPLAY, XDG_RUNTIME_DIR, XAUTHORITY, DBUS_SESSION_BUS_ADDRESS };
   const env = { ...environment, ...display };
   console.log(`Opening ${code}…`);
-  await run(code, [...own, '--install-extension', vsix, '--force'], { env, signal });
+  await run(code, [...own, '--install-extension', extension, '--force'], { env, signal });
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   await run(code, [...own, ...asRoot, '--new-window', '--disable-workspace-trust', repository], {
     env,

@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CommandTerminal } from '../support/command-terminal.ts';
 import { processesNaming } from '../support/processes.ts';
 import { removeFolder } from '../support/remove-folder.ts';
-import { PICTURES, vsix } from './support/window.ts';
+import { vsix } from './support/vsix.ts';
+import { PICTURES } from './support/window.ts';
 import { closeBrowser, Workbench } from './support/workbench.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -98,14 +98,18 @@ describe('in Restricted Mode', () => {
     await using window = await desk.window();
     await window.openFleet();
     await window.row('Say hello').click();
-    await window.notification('Trust the workspace first').waitFor();
+    const refusal = window.notification('Trust the workspace first');
+    await refusal.waitFor();
+    // So that the next one is known for the command's.
+    await window.command('Notifications: Clear All Notifications');
+    await refusal.waitFor({ state: 'detached' });
     await window.command('Fairlead: New Session');
-    await expect.poll(() => window.notification('Trust the workspace first').count()).toBeGreaterThan(0);
+    await refusal.waitFor();
     await expect.poll(() => window.question.count()).toBe(0);
     expect(await window.page.locator('.terminal-wrapper').count()).toBe(0);
     expect((await world.fairlead.show(id)).facts.life).toBe('sleeping');
     expect(existsSync(touched)).toBe(false);
-    await window.press(window.notification('Trust the workspace first').first(), 'Manage Trust');
+    await window.press(refusal, 'Manage Trust');
     await window.page
       .locator('.workspace-trust-editor')
       .getByRole('button', { name: 'Trust', exact: true })

@@ -1,20 +1,14 @@
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { World, type WorldOptions } from '../../support/world.ts';
 import { CodeServer, type CodeServerOptions } from './code-server.ts';
+import { vsix } from './vsix.ts';
 import { Workbench } from './workbench.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** Where pictures of a run go; looked at by people, never compared. */
 export const PICTURES = join(ROOT, 'test/.output/pictures');
-
-/** The packaged extension, made by the set-up of the suite. */
-export function vsix(): string {
-  const [file] = globSync(join(ROOT, 'dist/vsix', `fairlead-${process.platform}-${process.arch}-*.vsix`));
-  if (file === undefined) throw new Error('The extension is not packaged: npm run package');
-  return file;
-}
 
 export type DeskOptions = WorldOptions & Omit<CodeServerOptions, 'environment'>;
 
