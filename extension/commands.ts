@@ -7,11 +7,11 @@ import { keepingPrompt } from './actions/kept-prompt.ts';
 import { land } from './actions/land.ts';
 import { newSession, newSessionFromEditor } from './actions/new-session.ts';
 import { showSidecarLog } from './actions/sidecar-log.ts';
+import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
-import { askText, inform, warn } from './messages.ts';
-import { withProgress } from './progress.ts';
+import { askText, inform, warn } from './window/messages.ts';
 
 /** A command that needs nothing but the window, or one that is about a session. */
 type Command =

@@ -1,15 +1,15 @@
 import * as vscode from 'vscode';
 import { conversationOf } from './actions/conversation.ts';
+import { TextDocuments } from './actions/text-documents.ts';
 import { Connection } from './connection/connection.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './connection/failure.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { Landings } from './fleet/landings.ts';
 import { LastUsed } from './fleet/last-used.ts';
+import { Repositories } from './fleet/repositories.ts';
 import { Contents } from './lanes/contents.ts';
-import { Repositories } from './repositories.ts';
 import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
-import { TextDocuments } from './text-documents.ts';
 
 /** What every part of the extension works with, for as long as the window lives. */
 export class Context implements vscode.Disposable {

@@ -2,13 +2,13 @@ import type * as vscode from 'vscode';
 import type { Session } from '../sidecar/protocol/session.ts';
 import { tellLate } from './actions/answer.ts';
 import { perform, registerCommands, type SessionCommandId } from './commands.ts';
+import { failureOf, isCancelled, pathsOf } from './connection/failure.ts';
 import { Context } from './context.ts';
-import { failureOf, isCancelled, pathsOf } from './failure.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
-import { FleetPanel } from './fleet/fleet-view.ts';
+import { FleetView } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
-import { complain } from './messages.ts';
-import { hasRepository } from './repositories.ts';
+import { hasRepository } from './fleet/repositories.ts';
+import { complain } from './window/messages.ts';
 
 let context: Context | undefined;
 
@@ -34,7 +34,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
   extension.subscriptions.push(made);
   // First, so that the sidecar is on its way while the parts are made.
   made.connection.open(hasRepository).catch((error: unknown) => made.output.error(failureOf(error).message));
-  extension.subscriptions.push(new FleetPanel(made));
+  extension.subscriptions.push(new FleetView(made));
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
   await new Promise((resolve) => setTimeout(resolve));
   const present = (error: unknown) => presentFailure(made, error);

@@ -4,13 +4,13 @@ import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
-import { failureOf } from '../failure.ts';
+import { failureOf } from '../connection/failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
-import { askText, inform } from '../messages.ts';
-import { pickText } from '../pick-text.ts';
-import type { TextDocuments } from '../text-documents.ts';
+import { askText, inform } from '../window/messages.ts';
+import { pickText } from '../window/pick-text.ts';
 import { proposalOf } from './proposal.ts';
+import type { TextDocuments } from './text-documents.ts';
 
 interface Parts {
   connection: Pick<Connection, 'request'>;

@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
-import { formattedText, unformatted } from '../formatted-text.ts';
-import { markdownText } from '../markdown-text.ts';
-import { inform } from '../messages.ts';
-import type { TextDocuments } from '../text-documents.ts';
+import { markdownText } from '../window/markdown-text.ts';
+import { inform } from '../window/messages.ts';
+import { formattedText, unformatted } from './formatted-text.ts';
+import type { TextDocuments } from './text-documents.ts';
 
 /** Opens what was said in a session so far, turn by turn. */
 export async function showConversation(

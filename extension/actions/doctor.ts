@@ -1,15 +1,15 @@
 import * as vscode from 'vscode';
 import type { Finding } from '../../sidecar/protocol/protocol.ts';
-import type { Context } from '../context.ts';
-import { failureOf } from '../failure.ts';
-import { pickText } from '../pick-text.ts';
+import type { Connection } from '../connection/connection.ts';
+import { failureOf } from '../connection/failure.ts';
+import { pickText } from '../window/pick-text.ts';
 
 const ICON: Record<Finding['state'], string> = { ok: 'pass', warning: 'warning', problem: 'error' };
 
 /** Shows what Fairlead needs and whether it is there, each with what to do. */
-export async function doctor(context: Context): Promise<void> {
+export async function doctor({ connection }: { connection: Pick<Connection, 'request'> }): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri.fsPath;
-  const findings = await context.connection
+  const findings = await connection
     .request('Doctor', { folder: folder ?? null })
     .catch((error: unknown): Finding[] => {
       const { message, hint } = failureOf(error);

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { isCancelled } from '../failure.ts';
+import { isCancelled } from '../connection/failure.ts';
 
 /** Runs what takes a prompt. When that fails the prompt opens in an editor, so that nobody has to write it again. */
 export async function keepingPrompt<T>(prompt: string, run: () => Promise<T>): Promise<T> {

@@ -2,13 +2,13 @@ import * as vscode from 'vscode';
 import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
+import { ExtensionError } from '../connection/failure.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
-import { ExtensionError } from '../failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
 import { isOfLanding } from '../fleet/next-steps.ts';
-import { confirm, inform, showProgress, warn } from '../messages.ts';
-import { pickText } from '../pick-text.ts';
+import { confirm, inform, showProgress, warn } from '../window/messages.ts';
+import { pickText } from '../window/pick-text.ts';
 
 interface Parts {
   connection: Pick<Connection, 'request' | 'requestIfConnected' | 'on'>;

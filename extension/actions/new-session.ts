@@ -2,13 +2,13 @@ import * as vscode from 'vscode';
 import { PERMISSION_MODES } from '../../sidecar/protocol/modes.ts';
 import type { PermissionMode, Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
+import { isCancelled } from '../connection/failure.ts';
+import { withProgress } from '../connection/progress.ts';
 import type { ResultOf } from '../connection/wire.ts';
-import { isCancelled } from '../failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { askText, inform, warn } from '../messages.ts';
-import { pickText } from '../pick-text.ts';
-import { withProgress } from '../progress.ts';
-import type { Repositories } from '../repositories.ts';
+import type { Repositories } from '../fleet/repositories.ts';
+import { askText, inform, warn } from '../window/messages.ts';
+import { pickText } from '../window/pick-text.ts';
 
 interface Parts {
   connection: Pick<Connection, 'start' | 'request' | 'requestOnce'>;

@@ -3,9 +3,9 @@ import type * as vscode from 'vscode';
 import type { Reason } from '../../sidecar/protocol/reason.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
-import { failureOf } from '../failure.ts';
-import type { TextDocuments } from '../text-documents.ts';
+import { failureOf } from '../connection/failure.ts';
 import { editedText } from './edited-text.ts';
+import type { TextDocuments } from './text-documents.ts';
 
 /** What a tool would do, to be looked at: a document, or two sides of a diff. */
 export interface Proposal {

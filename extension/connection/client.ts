@@ -18,7 +18,7 @@ import { isLostConnection } from '../../sidecar/protocol/lost-connection.ts';
 import { ANSWER_WITHIN_MS, afterSilence, notAnswering } from '../../sidecar/protocol/not-answering.ts';
 import * as protocol from '../../sidecar/protocol/protocol.ts';
 import * as z from '../../sidecar/protocol/zod.ts';
-import { ExtensionError, isSuddenEnd, SUDDEN_END } from '../failure.ts';
+import { ExtensionError, isSuddenEnd, SUDDEN_END } from './failure.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
 /**

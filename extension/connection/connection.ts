@@ -4,12 +4,12 @@ import * as vscode from 'vscode';
 import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import { ExtensionError, failureOf, isCancelled, isSuddenEnd } from '../failure.ts';
-import { askText, confirm } from '../messages.ts';
+import { askText, confirm } from '../window/messages.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
+import { ExtensionError, type Failure, failureOf, isCancelled, isSuddenEnd } from './failure.ts';
 import { firstLook } from './first-look.ts';
 import { SidecarProgram } from './program.ts';
-import type { Failure, NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
+import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
 export type ConnectionState =
   | { kind: 'off' }

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { ExtensionError, failureOf } from '../failure.ts';
+import { ExtensionError, failureOf } from './failure.ts';
 
 export interface ProgramOptions {
   /** Folder with the bundles: `fairlead.js` and what it starts. */

@@ -23,11 +23,3 @@ export type NotificationName = {
 }[keyof Protocol];
 export type NewsOf<Name extends NotificationName> =
   Protocol[Name] extends protocol.NotificationKind<infer P> ? import('zod').output<P> : never;
-
-/** What a failed request tells a person. */
-export interface Failure {
-  code: string;
-  message: string;
-  hint: string | undefined;
-  data: unknown;
-}

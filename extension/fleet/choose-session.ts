@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
-import { inform } from '../messages.ts';
-import { pickText } from '../pick-text.ts';
+import { inform } from '../window/messages.ts';
+import { pickText } from '../window/pick-text.ts';
 import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
 import { iconOf } from './session-look.ts';

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../connection/connection.ts';
-import { markdownText } from '../markdown-text.ts';
+import { markdownText } from '../window/markdown-text.ts';
 import type { Fleet } from './fleet.ts';
 
 /** One item in the status bar: how many need the person, and how the sidecar is, with what can be done about it. */

@@ -1,9 +1,18 @@
 import * as vscode from 'vscode';
-import type { ConnectionState } from '../connection/connection.ts';
-import type { Context } from '../context.ts';
+import type { Connection, ConnectionState } from '../connection/connection.ts';
 import { AgentCheck } from './agent-check.ts';
 import { SessionDecorations } from './decorations.ts';
+import type { Fleet } from './fleet.ts';
 import { type FleetNode, FleetTree } from './fleet-tree.ts';
+import type { LastUsed } from './last-used.ts';
+import type { Repositories } from './repositories.ts';
+
+interface Parts {
+  connection: Connection;
+  fleet: Fleet;
+  repositories: Repositories;
+  lastUsed: LastUsed;
+}
 
 /** What an empty view says, as `viewsWelcome` matches it. */
 type Emptiness = 'connecting' | 'failed' | 'ended' | 'no-repository' | 'no-claude' | 'no-session';
@@ -16,16 +25,16 @@ const MESSAGE: Partial<Record<ConnectionState['kind'], string>> = {
 };
 
 /** The Fairlead view: the tree, its badge, and what is said while it is empty. */
-export class FleetPanel implements vscode.Disposable {
-  readonly #context: Context;
+export class FleetView implements vscode.Disposable {
+  readonly #parts: Parts;
   readonly #tree: FleetTree;
   readonly #view: vscode.TreeView<FleetNode>;
   readonly #disposables: vscode.Disposable[];
   readonly #agent: AgentCheck;
 
-  constructor(context: Context) {
-    this.#context = context;
-    const { fleet, connection, repositories } = context;
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { fleet, connection, repositories, lastUsed } = parts;
     this.#agent = new AgentCheck(connection, () => this.#draw());
     this.#tree = new FleetTree(fleet, () => repositories.all);
     this.#view = vscode.window.createTreeView('fairlead.fleet', {
@@ -48,7 +57,7 @@ export class FleetPanel implements vscode.Disposable {
         this.#draw();
       }),
       this.#view.onDidChangeSelection(({ selection: [node] }) => {
-        if (node?.kind === 'session') context.lastUsed.use(node.id);
+        if (node?.kind === 'session') lastUsed.use(node.id);
       }),
       this.#view.onDidChangeVisibility(() => {
         this.#connect();
@@ -61,29 +70,29 @@ export class FleetPanel implements vscode.Disposable {
 
   /** A view that is looked at wants to know what there is. */
   #connect(): void {
-    if (!this.#view.visible || this.#context.connection.state.kind !== 'off') return;
+    if (!this.#view.visible || this.#parts.connection.state.kind !== 'off') return;
     // The connection tells of a failure by its state.
-    this.#context.connection.start().catch(() => {});
+    this.#parts.connection.start().catch(() => {});
   }
 
   #draw(): void {
-    const needing = this.#context.fleet.sessions.filter(({ state }) => state === 'needs-you').length;
+    const needing = this.#parts.fleet.sessions.filter(({ state }) => state === 'needs-you').length;
     this.#view.badge =
       needing === 0
         ? undefined
         : { value: needing, tooltip: `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you` };
     const emptiness = this.#emptiness();
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
-    const { state } = this.#context.connection;
+    const { state } = this.#parts.connection;
     // A message takes the place of what is said without rows. An empty text is none. VS Code counts each that is set as a
     // change of rows, and draws none a moment after.
-    const hasRows = this.#context.fleet.sessions.length > 0;
+    const hasRows = this.#parts.fleet.sessions.length > 0;
     const message = (hasRows ? MESSAGE[state.kind] : undefined) ?? '';
     if ((this.#view.message ?? '') !== message) this.#view.message = message;
   }
 
   #emptiness(): Emptiness {
-    const { connection, fleet, repositories } = this.#context;
+    const { connection, fleet, repositories } = this.#parts;
     const { kind } = connection.state;
     if (kind === 'failed' || kind === 'ended') return kind;
     if (!fleet.isLoaded || !repositories.isKnown) return 'connecting';

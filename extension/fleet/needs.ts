@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import { warn } from '../messages.ts';
+import { warn } from '../window/messages.ts';
 import type { Fleet } from './fleet.ts';
 import { isOfLanding, nextSteps } from './next-steps.ts';
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
 import { age, dollars, stateWords } from '../../sidecar/protocol/wording.ts';
-import { markdownText } from '../markdown-text.ts';
+import { markdownText } from '../window/markdown-text.ts';
 
 /** How a state looks: a codicon, and a theme colour where the state stands out. */
 const LOOK: Record<DisplayState, { icon: string; color?: string }> = {

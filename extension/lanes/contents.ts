@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
-import { failureOf } from '../failure.ts';
+import { failureOf } from '../connection/failure.ts';
 
 /** Scheme of read-only files of sessions, at a commit or as they are in the worktree. */
 export const CONTENTS_SCHEME = 'fairlead';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
-import { inform } from '../messages.ts';
+import { inform } from '../window/messages.ts';
 import { contentsUri } from './contents.ts';
 
 /** More files than the multi-diff editor takes well: it reads all of them at once. */

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane } from '../../sidecar/protocol/protocol.ts';
 import type { Size } from '../../sidecar/protocol/ptywire.ts';
-import { failureOf } from '../failure.ts';
+import { failureOf } from '../connection/failure.ts';
 import { RendererAcks } from './renderer-acks.ts';
 
 /** Bytes of output that may be on their way to the renderer. */

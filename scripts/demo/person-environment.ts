@@ -1,15 +1,7 @@
 import { delimiter, join, resolve } from 'node:path';
+import { withoutNpm } from '../../test/support/without-npm.ts';
 
 const TOOLS = resolve(import.meta.dirname, '../../node_modules', '.bin');
-
-/** `environment` without what an npm leaves to the scripts that it runs: another would take that for its own. */
-export function withoutNpm(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && !/^npm_/i.test(name)) kept[name] = value;
-  }
-  return kept;
-}
 
 /**
  * The environment of whoever ran `npm start`, as it was before: the tools of this folder, a `claude` among them, are not

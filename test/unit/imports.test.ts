@@ -21,12 +21,18 @@ const ORDER = [
   'cli',
 ];
 
+/** The folders of the extension, lowest first; what stands beside them may import all. */
+const EXTENSION = ['window', 'connection', 'fleet', 'lanes', 'terminals', 'actions'].map(
+  (folder) => `extension/${folder}`,
+);
+
 /** Parts that may use less than their place in the order would allow. */
 const ONLY: Record<string, readonly string[]> = {
   protocol: [],
   ptyhost: ['protocol', 'platform'],
   cli: ['protocol', 'platform', 'terminals', 'git'],
-  extension: ['protocol'],
+  extension: ['protocol', ...EXTENSION],
+  ...Object.fromEntries(EXTENSION.map((part, place) => [part, ['protocol', ...EXTENSION.slice(0, place)]])),
   webview: ['protocol'],
 };
 
@@ -36,7 +42,12 @@ interface Import {
 }
 
 describe('the parts of Fairlead', () => {
-  const imports = sources().flatMap(importsOf);
+  const imports = sources('sidecar', 'extension', 'webview').flatMap(importsOf);
+
+  it('each have a place in the order', () => {
+    const parts = new Set(imports.map(({ from }) => partOf(from)));
+    expect([...parts].filter((part) => !(part in ONLY) && !ORDER.includes(part))).toEqual([]);
+  });
 
   it('import only themselves and the parts below them', () => {
     const wrong = imports.filter(({ from, to }) => {
@@ -51,7 +62,7 @@ describe('the parts of Fairlead', () => {
   });
 
   it('have no file that only passes on what others export', () => {
-    const barrels = sources().filter((file) =>
+    const barrels = sources('sidecar', 'extension', 'webview').filter((file) =>
       /^(\s*export (\*|\{[^}]*\}|type \{[^}]*\}) from [^;]+;\s*)+$/.test(
         readFileSync(join(ROOT, file), 'utf8'),
       ),
@@ -60,9 +71,23 @@ describe('the parts of Fairlead', () => {
   });
 });
 
-function sources(): string[] {
+describe('what tests share', () => {
+  const imports = sources('test/support', 'test/e2e/support').flatMap(importsOf);
+
+  it('knows nothing of the demo that is played with it, nor of tests', () => {
+    const wrong = imports.filter(({ to }) => to.startsWith('scripts/') || to.endsWith('.test.ts'));
+    expect(wrong.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+  });
+
+  it('serves those that need no window without what serves a window', () => {
+    const wrong = imports.filter(({ from, to }) => from.startsWith('test/support/') && to.includes('e2e'));
+    expect(wrong.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+  });
+});
+
+function sources(...folders: readonly string[]): string[] {
   const files: string[] = [];
-  for (const top of ['sidecar', 'extension', 'webview']) {
+  for (const top of folders) {
     let entries: string[] = [];
     try {
       entries = readdirSync(join(ROOT, top), { recursive: true, encoding: 'utf8' });
@@ -83,8 +108,9 @@ function importsOf(file: string): Import[] {
 }
 
 function partOf(file: string): string {
-  const parts = file.split(sep);
-  return (parts[0] === 'sidecar' ? parts[1] : parts[0]) ?? '';
+  const [top = '', folder = ''] = dirname(file).split(sep);
+  if (top === 'sidecar') return folder;
+  return top === 'extension' && folder !== '' ? `extension/${folder}` : top;
 }
 
 function allowed(part: string): readonly string[] {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import { withoutNpm } from '../../../scripts/demo/person-environment.ts';
+import { withoutNpm } from '../../support/without-npm.ts';
 import { SERVER } from './code-server.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');

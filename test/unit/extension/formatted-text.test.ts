@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formattedText, unformatted } from '../../../extension/formatted-text.ts';
+import { formattedText, unformatted } from '../../../extension/actions/formatted-text.ts';
 
 /** As a person sees it. */
 const seen = (text: string) => text.replaceAll('\u2060', '');

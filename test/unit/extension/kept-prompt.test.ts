@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
+import { ExtensionError } from '../../../extension/connection/failure.ts';
 import type { Context } from '../../../extension/context.ts';
-import { ExtensionError } from '../../../extension/failure.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { FakeWindow, part } from './support/fake-window.ts';
 

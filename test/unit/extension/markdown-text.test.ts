@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { markdownText } from '../../../extension/markdown-text.ts';
+import { markdownText } from '../../../extension/window/markdown-text.ts';
 
 describe('text in Markdown', () => {
   it('has nothing in it that Markdown would take for more than text', () => {

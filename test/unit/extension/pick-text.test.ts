@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pickText } from '../../../extension/pick-text.ts';
+import { pickText } from '../../../extension/window/pick-text.ts';
 
 describe('a line that is picked from', () => {
   it.each([

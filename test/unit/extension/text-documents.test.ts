@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
-import { TextDocuments } from '../../../extension/text-documents.ts';
+import { TextDocuments } from '../../../extension/actions/text-documents.ts';
 import { workspace } from './support/vscode.ts';
 
 function scene() {

@@ -1,4 +1,10 @@
-import type { Failure } from './connection/wire.ts';
+/** What something that failed tells a person. */
+export interface Failure {
+  code: string;
+  message: string;
+  hint: string | undefined;
+  data: unknown;
+}
 
 /** An error with a code, a sentence and a hint, as the sidecar and this extension throw them. */
 export class ExtensionError extends Error implements Failure {

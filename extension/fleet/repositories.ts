@@ -1,8 +1,8 @@
 import { access, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import * as vscode from 'vscode';
-import type { Connection } from './connection/connection.ts';
-import { pickText } from './pick-text.ts';
+import type { Connection } from '../connection/connection.ts';
+import { pickText } from '../window/pick-text.ts';
 
 /** Repositories directly below a folder that lies in none: so many are looked at. */
 const MAX_BELOW = 20;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import type { RequestOptions } from './connection/client.ts';
-import { showProgress } from './messages.ts';
+import { showProgress } from '../window/messages.ts';
+import type { RequestOptions } from './client.ts';
 
 /** Before this time nothing is shown: what is quick needs no progress. In milliseconds. */
 const QUIET_MS = 400;

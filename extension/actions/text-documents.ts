@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { failureOf } from './failure.ts';
+import { failureOf } from '../connection/failure.ts';
 
 /** Scheme of texts that are only to be read: a conversation, what a tool was given, a plan. */
 export const TEXT_SCHEME = 'fairlead-text';
