@@ -11,7 +11,7 @@ import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
-import { askText, inform, warn } from './window/messages.ts';
+import { askText, showInformation, showWarning } from './window/messages.ts';
 
 /** A command that needs nothing but the window, or one that is about a session. */
 type Command =
@@ -91,7 +91,7 @@ export const COMMANDS = {
         ),
       );
       if (!confirmed) {
-        void inform(`"${session.title}" gets the prompt when its turn ends.`);
+        void showInformation(`"${session.title}" gets the prompt when its turn ends.`);
       }
     },
   },
@@ -172,7 +172,7 @@ export const COMMANDS = {
         // A sidecar of an earlier build does not know the question.
         .catch(() => ({ prompts: [] }));
       const unsent = prompts.map((prompt) => ` Its agent never got this prompt: ${prompt}`).join('');
-      void inform(
+      void showInformation(
         `"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.${unsent}`,
       );
     },
@@ -268,7 +268,7 @@ async function focusFleet(): Promise<void> {
 }
 
 async function askForTrust(): Promise<void> {
-  const chosen = await warn(
+  const chosen = await showWarning(
     'Agents run the code of this repository. Trust the workspace first.',
     'Manage Trust',
   );

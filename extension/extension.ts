@@ -1,6 +1,6 @@
 import type * as vscode from 'vscode';
 import type { Session } from '../sidecar/protocol/session.ts';
-import { tellLate } from './actions/answer.ts';
+import { showAlreadyAnswered } from './actions/answer.ts';
 import { perform, registerCommands, type SessionCommandId } from './commands.ts';
 import { failureOf, isCancelled, pathsOf } from './connection/failure.ts';
 import { Context } from './context.ts';
@@ -8,7 +8,7 @@ import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetView } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
 import { hasRepository } from './fleet/repositories.ts';
-import { complain } from './window/messages.ts';
+import { showError } from './window/messages.ts';
 
 let context: Context | undefined;
 
@@ -23,7 +23,7 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
   } catch (error) {
     const { message } = failureOf(error);
     context?.output.error(error instanceof Error ? error : message);
-    void complain(`Fairlead could not start: ${message}`);
+    void showError(`Fairlead could not start: ${message}`);
   }
 }
 
@@ -55,7 +55,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
       answer(session, answer) {
         act(answer === undefined ? 'fairlead.answer' : `fairlead.${answer}`, session);
       },
-      late: (session) => tellLate(made, session),
+      showAlreadyAnswered: (session) => showAlreadyAnswered(made, session),
       open: (session) => actOn('fairlead.openTerminal', session),
       land: (session) => actOn('fairlead.land', session),
       prompt: (session) => actOn('fairlead.sendPrompt', session),
@@ -79,7 +79,7 @@ function presentFailure(made: Context, error: unknown): void {
   made.output.error(`${code}: ${message}`);
   const paths = pathsOf(failure).slice(0, MAX_PATHS);
   const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
-  void complain(text, 'Show Log').then((chosen) => {
+  void showError(text, 'Show Log').then((chosen) => {
     if (chosen !== undefined) made.output.show();
   });
 }

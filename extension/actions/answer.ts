@@ -7,7 +7,7 @@ import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
-import { askText, inform } from '../window/messages.ts';
+import { askText, showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 import { proposalOf } from './proposal.ts';
 import type { TextDocuments } from './text-documents.ts';
@@ -23,7 +23,7 @@ interface Parts {
 export async function answer(context: Parts, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
-    await inform(`${session.title} asks nothing.`);
+    await showInformation(`${session.title} asks nothing.`);
     return;
   }
   if (!takesAnswer(reason)) return offerSteps(session, reason);
@@ -62,10 +62,10 @@ export async function giveAnswer(context: Parts, session: Session, text: string)
 }
 
 /** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
-export function tellLate({ fleet }: Parts, session: Session): void {
+export function showAlreadyAnswered({ fleet }: Parts, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
-  void inform(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
+  void showInformation(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
 }
 
 async function send(
@@ -82,7 +82,7 @@ async function send(
     const isLate = code === 'answer.need-changed' || (code === 'answer.nothing-to-answer' && !isAsked);
     // What it does not take as an answer is another matter.
     if (!isLate) throw error;
-    tellLate(context, session);
+    showAlreadyAnswered(context, session);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
 import { markdownText } from '../window/markdown-text.ts';
-import { inform } from '../window/messages.ts';
+import { showInformation } from '../window/messages.ts';
 import { formattedText, unformatted } from './formatted-text.ts';
 import type { TextDocuments } from './text-documents.ts';
 
@@ -13,7 +13,7 @@ export async function showConversation(
   session: Session,
 ): Promise<void> {
   if (session.turns === 0) {
-    await inform(`${session.title} has had no turn yet.`);
+    await showInformation(`${session.title} has had no turn yet.`);
     return;
   }
   const uri = documents.made('conversation', session.id, `${fileName(session.title)}.md`);

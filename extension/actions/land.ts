@@ -7,7 +7,7 @@ import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
 import { isOfLanding } from '../fleet/next-steps.ts';
-import { confirm, inform, showProgress, warn } from '../window/messages.ts';
+import { confirm, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
 interface Parts {
@@ -41,7 +41,7 @@ export async function land(context: Parts, session: Session): Promise<void> {
     wish.withLocalCommits = true;
   }
   const entry = await connection.request('Land', wish);
-  if (wish.to !== undefined) tellKept(preview, wish.to);
+  if (wish.to !== undefined) showKeptTarget(preview, wish.to);
   const letGo = context.landings.follow(session.id);
   try {
     await follow(context, session, entry);
@@ -65,9 +65,9 @@ function refuseWhatIsRefused({ uncommitted, policy }: Preview): void {
 }
 
 /** It holds from now on, and nobody would know where it stands. */
-function tellKept({ base, remote }: Preview, to: 'local' | 'remote'): void {
+function showKeptTarget({ base, remote }: Preview, to: 'local' | 'remote'): void {
   const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
-  void inform(
+  void showInformation(
     `${base} lands ${where} from now on: kept for this repository until fairlead land --to says otherwise, ` +
       'or [land] to in config.toml.',
   );
@@ -147,7 +147,7 @@ async function follow(context: Parts, session: Session, queued: QueueEntry): Pro
       for (const each of listening) each.dispose();
     });
   });
-  await tell(context, session, entry);
+  await showOutcome(context, session, entry);
 }
 
 async function readAgain(context: Parts, id: string): Promise<QueueEntry | undefined> {
@@ -175,21 +175,23 @@ function wordsOf(entry: QueueEntry): string {
   return entry.message ?? `${word[entry.state] ?? entry.state}${place}`;
 }
 
-async function tell(context: Parts, session: Session, entry: QueueEntry): Promise<void> {
+async function showOutcome(context: Parts, session: Session, entry: QueueEntry): Promise<void> {
   const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
-    void inform(`"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`);
+    void showInformation(
+      `"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`,
+    );
     return;
   }
   if (entry.state === 'cancelled') {
-    void inform(`"${session.title}" was taken out of the queue.`);
+    void showInformation(`"${session.title}" was taken out of the queue.`);
     return;
   }
   const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
   const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
   // Not waited for: what becomes of the session from here on is told by others.
-  void warn(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
+  void showWarning(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
     if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
     if (chosen === 'Open Changes') {
       await vscode.commands.executeCommand('fairlead.openChanges', session.id);

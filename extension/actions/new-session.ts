@@ -7,7 +7,7 @@ import { withProgress } from '../connection/progress.ts';
 import type { ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Repositories } from '../fleet/repositories.ts';
-import { askText, inform, warn } from '../window/messages.ts';
+import { askText, showInformation, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
 interface Parts {
@@ -56,7 +56,7 @@ export async function newSessionFromEditor(context: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const prompt = editor?.document.getText().trim() ?? '';
   if (prompt === '') {
-    await inform('Write the prompt first, then start the session with it.');
+    await showInformation('Write the prompt first, then start the session with it.');
     return;
   }
   const chosen = editor === undefined ? undefined : chosenFor.get(editor.document.uri.toString());
@@ -73,7 +73,7 @@ async function chooseFolder(context: Parts): Promise<string | undefined> {
   await context.repositories.findAgain();
   const folder = await context.repositories.choose('The repository of the new session');
   if (folder === undefined && context.repositories.all.length === 0) {
-    const opened = await warn(
+    const opened = await showWarning(
       'A session needs a git repository: open a folder of one first.',
       'Open Folder…',
     );
@@ -162,7 +162,7 @@ async function startSession(
         : `${made.leftBehind} uncommitted changes stay in your checkout.`,
     );
   }
-  if (notes.length > 0) void inform(notes.join(' '));
+  if (notes.length > 0) void showInformation(notes.join(' '));
   return 'started';
 }
 

@@ -53,9 +53,9 @@ export class Connection implements vscode.Disposable {
   readonly #build: string;
   readonly #stateChanged = new vscode.EventEmitter<ConnectionState>();
   readonly onDidChangeState = this.#stateChanged.event;
-  readonly #glimpsed = new vscode.EventEmitter<readonly Session[]>();
+  readonly #prefetched = new vscode.EventEmitter<readonly Session[]>();
   /** The sessions of a sidecar that runs, before there is a connection that could be asked for them. */
-  readonly onDidGlimpse = this.#glimpsed.event;
+  readonly onDidPrefetch = this.#prefetched.event;
   readonly #listeners: Listeners = {};
   #state: ConnectionState = { kind: 'off' };
   /** The connection that is there. */
@@ -161,7 +161,7 @@ export class Connection implements vscode.Disposable {
         ? undefined
         : await firstLook(socket, { build: this.#build, version: this.#version });
     if (sessions !== undefined && !this.#disposed) {
-      this.#glimpsed.fire(sessions);
+      this.#prefetched.fire(sessions);
       await new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
     } else if (!(await isWanted())) {
       return;
@@ -369,7 +369,7 @@ export class Connection implements vscode.Disposable {
     this.#disposed = true;
     clearTimeout(this.#watching);
     this.#stateChanged.dispose();
-    this.#glimpsed.dispose();
+    this.#prefetched.dispose();
   }
 }
 

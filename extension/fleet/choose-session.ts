@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
-import { inform } from '../window/messages.ts';
+import { showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
@@ -29,7 +29,7 @@ export async function chooseSession(
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
-    await inform(
+    await showInformation(
       fleet.sessions.length === 0 ? 'There is no session yet.' : 'No session fits this command now.',
     );
     return undefined;

@@ -9,7 +9,7 @@ export type FleetChange =
   | { kind: 'session'; session: Session; before: Session | undefined };
 
 /** Of the connection what the fleet is known by. */
-export type FleetSource = Pick<Connection, 'request' | 'on' | 'onDidChangeState' | 'onDidGlimpse'>;
+export type FleetSource = Pick<Connection, 'request' | 'on' | 'onDidChangeState' | 'onDidPrefetch'>;
 
 /**
  * The sessions as the sidecar last told of them. Asked for at each new connection, then followed; what is archived is
@@ -40,7 +40,7 @@ export class Fleet implements vscode.Disposable {
         }
         if (kind === 'failed') this.#known.resolve();
       }),
-      connection.onDidGlimpse((sessions) => {
+      connection.onDidPrefetch((sessions) => {
         if (!this.#loaded) this.#takeAll(sessions);
       }),
       connection.on('SessionChanged', (session) => this.#take(session)),

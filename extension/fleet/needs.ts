@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import { warn } from '../window/messages.ts';
+import { showWarning } from '../window/messages.ts';
 import type { Fleet } from './fleet.ts';
 import { isOfLanding, nextSteps } from './next-steps.ts';
 
@@ -17,7 +17,7 @@ export interface NeedActions {
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
   /** Says that what `session` asked is asked no more. */
-  late(session: Session): void;
+  showAlreadyAnswered(session: Session): void;
   open(session: string): void;
   land(session: string): void;
   prompt(session: string): void;
@@ -115,11 +115,12 @@ export class Needs implements vscode.Disposable {
     if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
     const { reason } = session;
-    const chosen = await warn(`${session.title}: ${reason.message}`, ...nextSteps(reason));
+    const chosen = await showWarning(`${session.title}: ${reason.message}`, ...nextSteps(reason));
     if (chosen === undefined) return;
     if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);
-    if (now?.state !== 'needs-you' || now.need !== session.need) return this.#actions.late(session);
+    if (now?.state !== 'needs-you' || now.need !== session.need)
+      return this.#actions.showAlreadyAnswered(session);
     if (chosen === 'Allow') return this.#actions.answer(session, 'allow');
     if (chosen === 'Deny') return this.#actions.answer(session, 'deny');
     if (chosen === 'Land Again') return this.#actions.land(id);

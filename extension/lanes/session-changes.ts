@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
-import { inform } from '../window/messages.ts';
+import { showInformation } from '../window/messages.ts';
 import { contentsUri } from './contents.ts';
 
 /** More files than the multi-diff editor takes well: it reads all of them at once. */
@@ -21,7 +21,7 @@ export async function openChanges(
 ): Promise<void> {
   const { from, to, files } = await connection.request('Changes', { session: session.id }, { token });
   if (files.length === 0) {
-    void inform(`${session.title} has changed nothing since it left ${session.base}.`);
+    void showInformation(`${session.title} has changed nothing since it left ${session.base}.`);
     return;
   }
   const shown = files.slice(0, MAX_FILES);
@@ -36,7 +36,7 @@ export async function openChanges(
   const opened = vscode.window.tabGroups.activeTabGroup.activeTab;
   if (opened !== undefined) tabs.set(session.id, opened);
   if (files.length > MAX_FILES) {
-    void inform(`The first ${MAX_FILES} of ${files.length} changed files are shown.`);
+    void showInformation(`The first ${MAX_FILES} of ${files.length} changed files are shown.`);
   }
 }
 

@@ -9,17 +9,17 @@ function asText(text: string): string {
 }
 
 /** Resolves with the action that was pressed; undefined when the message was closed. */
-export function inform(text: string, ...actions: string[]): Thenable<string | undefined> {
+export function showInformation(text: string, ...actions: string[]): Thenable<string | undefined> {
   return vscode.window.showInformationMessage(asText(text), ...actions);
 }
 
-/** As {@link inform}, as a warning. */
-export function warn(text: string, ...actions: string[]): Thenable<string | undefined> {
+/** As {@link showInformation}, as a warning. */
+export function showWarning(text: string, ...actions: string[]): Thenable<string | undefined> {
   return vscode.window.showWarningMessage(asText(text), ...actions);
 }
 
-/** As {@link inform}, as an error. */
-export function complain(text: string, ...actions: string[]): Thenable<string | undefined> {
+/** As {@link showInformation}, as an error. */
+export function showError(text: string, ...actions: string[]): Thenable<string | undefined> {
   return vscode.window.showErrorMessage(asText(text), ...actions);
 }
 

@@ -51,7 +51,7 @@ function scene(preview: object) {
     isOfWindow: () => true,
     isLanded: (id) => landings.isFollowed(id),
     answer() {},
-    late() {},
+    showAlreadyAnswered() {},
     open() {},
     land() {},
     prompt() {},

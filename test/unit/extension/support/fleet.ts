@@ -5,7 +5,7 @@ import type { Session } from '../../../../sidecar/protocol/session.ts';
 
 /** A fleet that knows `sessions`, and what the sidecar would tell of one from then on. */
 export function fleetOf(sessions: readonly Session[]): { fleet: Fleet; tell(session: Session): void } {
-  const glimpsed = new vscode.EventEmitter<readonly Session[]>();
+  const prefetched = new vscode.EventEmitter<readonly Session[]>();
   const listeners: ((session: Session) => void)[] = [];
   const fleet = new Fleet(
     {
@@ -17,11 +17,11 @@ export function fleetOf(sessions: readonly Session[]): { fleet: Fleet; tell(sess
         return new vscode.Disposable(() => {});
       },
       onDidChangeState: new vscode.EventEmitter<ConnectionState>().event,
-      onDidGlimpse: glimpsed.event,
+      onDidPrefetch: prefetched.event,
     },
     () => {},
   );
-  glimpsed.fire(sessions);
+  prefetched.fire(sessions);
   return {
     fleet,
     tell: (session) => {
