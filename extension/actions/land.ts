@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
+import { hasEnded, isOfLanding } from '../../sidecar/protocol/landing.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { ExtensionError } from '../connection/failure.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
-import { isOfLanding } from '../fleet/next-steps.ts';
 import { confirm, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
@@ -18,8 +18,6 @@ interface Parts {
 }
 
 type Preview = ResultOf<'LandPreview'>;
-
-const FINAL: readonly QueueEntry['state'][] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
 
 /** Asks what has to be asked, queues the session, and shows how it gets to its base. */
 export async function land(context: Parts, session: Session): Promise<void> {
@@ -126,8 +124,7 @@ async function follow(context: Parts, session: Session, queued: QueueEntry): Pro
     const look = (now: QueueEntry) => {
       if (now.id !== queued.id) return;
       report(wordsOf(now));
-      if (FINAL.includes(now.state) || (now.state === 'waiting' && isForPerson(context, now)))
-        done.resolve(now);
+      if (hasEnded(now.state) || (now.state === 'waiting' && isForPerson(context, now))) done.resolve(now);
     };
     const listening = [
       context.connection.on('EntryChanged', look),

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
+import { isOfLanding } from '../../sidecar/protocol/landing.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { showWarning } from '../window/messages.ts';
 import type { Fleet } from './fleet.ts';
-import { isOfLanding, nextSteps } from './next-steps.ts';
+import { nextSteps } from './next-steps.ts';
 
 export interface NeedActions {
   /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */

@@ -1,3 +1,4 @@
+import { isOfLanding } from '../../sidecar/protocol/landing.ts';
 import type { Reason, ReasonKind } from '../../sidecar/protocol/reason.ts';
 
 /** What can be done about a need, as a button or a line says it. */
@@ -6,21 +7,10 @@ export type NextStep = 'Allow' | 'Deny' | 'Answer…' | 'Land Again' | 'Send Pro
 /** Needs that are answered with allow or deny. */
 const YES_OR_NO: readonly ReasonKind[] = ['permission', 'trust'];
 const ANSWERED: readonly ReasonKind[] = [...YES_OR_NO, 'question', 'plan'];
-const OF_LANDINGS: readonly ReasonKind[] = [
-  'conflict',
-  'check-failed',
-  'landing-stopped',
-  'base-refuses-pushes',
-];
 
 /** Whether a need takes an answer at all: others go away by something else. */
 export function takesAnswer({ kind, dialog, options }: Reason): boolean {
   return ANSWERED.includes(kind) || (dialog === true && options !== undefined);
-}
-
-/** Whether a need comes of a landing. */
-export function isOfLanding(kind: ReasonKind): boolean {
-  return OF_LANDINGS.includes(kind);
 }
 
 /** The first is what mostly helps. */

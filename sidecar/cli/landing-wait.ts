@@ -1,5 +1,6 @@
-import { FINAL_ENTRY_STATES, type QueueEntry } from '../protocol/entry.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
+import { hasEnded } from '../protocol/landing.ts';
 import * as protocol from '../protocol/protocol.ts';
 import type { Session } from '../protocol/session.ts';
 import { entryStateWords } from '../protocol/wording.ts';
@@ -35,7 +36,7 @@ export async function untilSettled(
     const line = entry.message === null ? state : `${state}: ${printable(entry.message)}`;
     if (line !== told) context.output.note(line);
     told = line;
-    if (FINAL_ENTRY_STATES.includes(entry.state) || waitsForPerson(entry, session, queued)) {
+    if (hasEnded(entry.state) || waitsForPerson(entry, session, queued)) {
       resolve({ entry, session });
     }
   };

@@ -1,6 +1,7 @@
 import { quoteWord } from '../platform/shell.ts';
 import { answersTo, takesWhy } from '../protocol/answers.ts';
-import { FINAL_ENTRY_STATES, type QueueEntry } from '../protocol/entry.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
+import { hasEnded } from '../protocol/landing.ts';
 import { needHint } from '../protocol/need-hint.ts';
 import type { WaitGoal } from '../protocol/protocol.ts';
 import type { Reason } from '../protocol/reason.ts';
@@ -167,7 +168,7 @@ export function landingSteps(entry: QueueEntry, facts?: Pick<Facts, 'life'>): st
 /** For an entry that is to land after others: how those land that are not queued. `entries`: all, ended ones too. Pure. */
 export function stepsBefore({ after }: QueueEntry, entries: readonly QueueEntry[]): string[] {
   const isSeenTo = (id: string) =>
-    entries.some(({ session, state }) => session === id && (isThere(state) || !isFinal(state)));
+    entries.some(({ session, state }) => session === id && (isThere(state) || !hasEnded(state)));
   return after
     .filter((id) => !isSeenTo(id))
     .map((id) => `${id} is not queued, and has to land before: fairlead land ${id}`);
@@ -175,10 +176,6 @@ export function stepsBefore({ after }: QueueEntry, entries: readonly QueueEntry[
 
 function isThere(state: QueueEntry['state']): boolean {
   return state === 'landed' || state === 'nothing-to-land';
-}
-
-function isFinal(state: QueueEntry['state']): boolean {
-  return FINAL_ENTRY_STATES.includes(state);
 }
 
 /** As one word of a shell, whoever wrote it; in double quotes where that is the same, since they read better. */

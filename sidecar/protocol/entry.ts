@@ -11,7 +11,7 @@ export type LandMethod = z.infer<typeof LandMethod>;
 export const Uncommitted = z.enum(['commit', 'refuse']);
 export type Uncommitted = z.infer<typeof Uncommitted>;
 
-/** Every state of an entry of the merge queue. The last four are final. */
+/** Every state of an entry of the merge queue; `hasEnded` tells those that are final. */
 export const EntryState = z.enum([
   'queued',
   'securing',
@@ -26,9 +26,6 @@ export const EntryState = z.enum([
   'nothing-to-land',
 ]);
 export type EntryState = z.infer<typeof EntryState>;
-
-/** States after which an entry never changes again. */
-export const FINAL_ENTRY_STATES: readonly EntryState[] = ['landed', 'failed', 'cancelled', 'nothing-to-land'];
 
 /** Why an entry waits or ended, as a word that scripts can match. */
 export const EntryReason = z.enum([

@@ -1,5 +1,5 @@
 import type { Store } from '../platform/store.ts';
-import { EntryReason, EntryState, FINAL_ENTRY_STATES, LandMethod, LandTarget } from '../protocol/entry.ts';
+import { EntryReason, EntryState, LandMethod, LandTarget } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import * as z from '../protocol/zod.ts';
 
@@ -284,10 +284,6 @@ export function alreadyQueued(): FairleadError {
   return new FairleadError('land.already-queued', 'The session is in the queue already.', {
     hint: 'See `fairlead queue`; `fairlead unqueue SESSION` takes it out.',
   });
-}
-
-export function hasEnded(state: EntryState): boolean {
-  return FINAL_ENTRY_STATES.includes(state);
 }
 
 function encode(entry: EntryPatch): Record<string, string | number | null> {

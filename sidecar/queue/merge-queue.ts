@@ -1,12 +1,13 @@
 import type { Merger } from '../git/merging.ts';
 import type { LandMethod, LandTarget, QueueEntry } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { hasEnded } from '../protocol/landing.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import { Serial } from '../sessions/serial.ts';
 import { attemptLanding } from './attempt.ts';
 import type { QueueContext } from './context.ts';
 import { requireDependencies, unlandedBefore, waitForOthers } from './dependencies.ts';
-import { alreadyQueued, type EntryRecord, hasEnded } from './entry-table.ts';
+import { alreadyQueued, type EntryRecord } from './entry-table.ts';
 import { baseKey, entryView } from './entry-view.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
 import { LandingCommits } from './landing-commits.ts';

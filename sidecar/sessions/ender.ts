@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isRepositoryThere } from '../git/repository.ts';
 import { removeWorktree, requireSaved } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
-import type { ReasonKind } from '../protocol/reason.ts';
+import { isOfLanding } from '../protocol/landing.ts';
 import { isSame } from './need.ts';
 import type { Report } from './progress.ts';
 import type { SessionRecord } from './record.ts';
@@ -270,21 +270,14 @@ function withCommands(error: unknown, id: string): unknown {
   });
 }
 
-/** Demands that stand whether the agent runs or not: what keeps the work from landing. */
-const OF_LANDING: readonly ReasonKind[] = [
-  'conflict',
-  'check-failed',
-  'landing-stopped',
-  'base-refuses-pushes',
-  'login',
-];
-
 /**
  * What is left of the facts when the agent is ended on purpose: nothing works, the agent asks nothing. A turn that was
  * cut off is one that has finished, with how it ended; what keeps the work from landing still does.
  */
 function restingFacts({ agent_fact, demand, outcome }: SessionRecord): Partial<SessionRecord> {
-  if (demand !== null && OF_LANDING.includes(demand.kind)) return { agent_fact: 'needs-you', reason: demand };
+  // Such a demand stands whether the agent runs or not.
+  const keepsFromLanding = demand !== null && (isOfLanding(demand.kind) || demand.kind === 'login');
+  if (keepsFromLanding) return { agent_fact: 'needs-you', reason: demand };
   const wasActive = agent_fact === 'working' || agent_fact === 'needs-you';
   if (!wasActive) return { agent_fact, reason: null };
   return { agent_fact: outcome === null || outcome === 'open' ? 'ended' : 'finished', reason: null };

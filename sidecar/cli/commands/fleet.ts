@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { takesWhy } from '../../protocol/answers.ts';
 import type { QueueEntry } from '../../protocol/entry.ts';
+import { isOfLanding } from '../../protocol/landing.ts';
 import * as protocol from '../../protocol/protocol.ts';
-import type { Reason, ReasonKind } from '../../protocol/reason.ts';
+import type { Reason } from '../../protocol/reason.ts';
 import type { Session } from '../../protocol/session.ts';
 import { age, dollars } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
@@ -59,15 +60,6 @@ async function withWholeNeed(sidecar: SidecarConnection, session: Session): Prom
   return need === session.need ? { ...session, reason } : session;
 }
 
-/** Needs that come from the merge queue. */
-const OF_LANDING: readonly ReasonKind[] = [
-  'conflict',
-  'check-failed',
-  'landing-stopped',
-  'base-refuses-pushes',
-  'login',
-];
-
 /** How the session stands in the merge queue, or why it left it; undefined when that is not what there is to tell. */
 async function lastEntry(sidecar: SidecarConnection, session: Session): Promise<QueueEntry | undefined> {
   const { id, queue, reason } = session;
@@ -76,7 +68,7 @@ async function lastEntry(sidecar: SidecarConnection, session: Session): Promise<
     .filter((each) => each.session === id)
     .sort((one, other) => other.queuedAt - one.queuedAt)
     .at(0);
-  const isTold = queue !== null || (reason !== null && OF_LANDING.includes(reason.kind));
+  const isTold = queue !== null || (reason !== null && (isOfLanding(reason.kind) || reason.kind === 'login'));
   return isTold || (entry !== undefined && hasFailed(session, entry)) ? entry : undefined;
 }
 
