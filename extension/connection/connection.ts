@@ -4,11 +4,15 @@ import * as vscode from 'vscode';
 import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attachment.ts';
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
-import { askText, confirm } from '../window/messages.ts';
+import { askText } from '../window/messages.ts';
+import { unlessCancelled } from './cancellation.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { ExtensionError, type Failure, failureOf, isCancelled, isSuddenEnd } from './failure.ts';
 import { firstLook } from './first-look.ts';
+import { NotificationListeners } from './notification-listeners.ts';
+import { personEnvironment } from './person-environment.ts';
 import { SidecarProgram } from './program.ts';
+import { endSilentSidecar } from './silent-sidecar.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
 export type ConnectionState =
@@ -19,8 +23,6 @@ export type ConnectionState =
   /** Somebody has ended the sidecar: it is started again only when it is asked for something. */
   | { kind: 'ended' }
   | { kind: 'failed'; failure: Failure };
-
-type Listeners = { [Name in NotificationName]?: Set<(news: NewsOf<Name>) => void> };
 
 /** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
 const DRAWN_WITHIN_MS = 100;
@@ -34,13 +36,8 @@ const GREETINGS = 4;
 /** How often what is to be done once is asked of another sidecar, after one has died over it. */
 const SIDECARS = 4;
 
-/** How long a sidecar that was killed is waited for, in milliseconds. */
-const ENDS_WITHIN_MS = 10_000;
 /** Between two looks for a sidecar that somebody else has started, in milliseconds. */
 const LOOK_AGAIN_MS = { failed: 5_000, ended: 1_000 } as const;
-
-/** Variables of the editor that no agent may inherit are taken out by the sidecar as well; here they would only travel. */
-const EDITOR = /^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/;
 
 /**
  * The window's connection to the sidecar. Made on first need and again when it is lost; requests wait for it. Who
@@ -56,7 +53,7 @@ export class Connection implements vscode.Disposable {
   readonly #prefetched = new vscode.EventEmitter<readonly Session[]>();
   /** The sessions of a sidecar that runs, before there is a connection that could be asked for them. */
   readonly onDidPrefetch = this.#prefetched.event;
-  readonly #listeners: Listeners = {};
+  readonly #listeners = new NotificationListeners();
   #state: ConnectionState = { kind: 'off' };
   /** The connection that is there. */
   #client: SidecarClient | undefined;
@@ -142,11 +139,7 @@ export class Connection implements vscode.Disposable {
 
   /** Survives every reconnection. */
   on<Name extends NotificationName>(name: Name, listener: (news: NewsOf<Name>) => void): vscode.Disposable {
-    const known: Set<(news: NewsOf<Name>) => void> = this.#listeners[name] ?? new Set();
-    // The type of the map ties the name to its listeners; a mapped type cannot be written through a generic key.
-    (this.#listeners as Record<string, typeof known>)[name] = known;
-    known.add(listener);
-    return new vscode.Disposable(() => known.delete(listener));
+    return this.#listeners.on(name, listener);
   }
 
   /**
@@ -187,7 +180,8 @@ export class Connection implements vscode.Disposable {
     this.#setState({ kind: 'connecting' });
     const work = this.#begin(async () => {
       await before?.stop();
-      await this.#end();
+      // Over a connection of the program's own.
+      await this.#program.end().catch(endSilentSidecar);
     });
     // A failure after that shows in the status bar, as that of any other connection.
     work.catch(() => {});
@@ -208,22 +202,6 @@ export class Connection implements vscode.Disposable {
     this.#beginning += 1;
     void client.stop();
     this.#setState({ kind: 'failed', failure: failureOf(error) });
-  }
-
-  /** Ends the sidecar, over a connection of the program's own. */
-  async #end(): Promise<void> {
-    try {
-      await this.#program.end();
-    } catch (error) {
-      const pid = silentPid(error);
-      if (pid === undefined) throw error;
-      const question = `The sidecar (pid ${pid}) does not answer. End it?`;
-      if (!(await confirm(question, 'Agents go on, and nothing that was decided is lost.', 'End Sidecar'))) {
-        throw error;
-      }
-      process.kill(pid, 'SIGKILL');
-      await ended(pid);
-    }
   }
 
   /** Makes the connection, once `before` is done. A failure is told by the state, unless `isQuiet`. */
@@ -296,22 +274,12 @@ export class Connection implements vscode.Disposable {
       socket,
       output: this.#output,
       info: { name: 'vscode', version: this.#version, build: this.#build },
-      environment: environmentOf(process.env),
+      environment: personEnvironment(process.env),
       onLost: (onPurpose) => this.#onLost(client, onPurpose),
       ask,
     });
-    this.#listenTo(client);
+    this.#listeners.listenTo(client);
     return client;
-  }
-
-  #listenTo(client: SidecarClient): void {
-    const pass = <Name extends NotificationName>(name: Name) =>
-      client.on(name, (news) => {
-        for (const listener of this.#listeners[name] ?? []) listener(news);
-      });
-    pass('SessionChanged');
-    pass('EntryChanged');
-    pass('EventHappened');
   }
 
   #onReady(client: SidecarClient, info: SidecarInfo): void {
@@ -373,54 +341,8 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** Resolves when the process has ended, or has taken too long. */
-async function ended(pid: number): Promise<void> {
-  const deadline = Date.now() + ENDS_WITHIN_MS;
-  while (isAlive(pid) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // What may not be signalled lives.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
-/** The process that an error names which says that the sidecar does not answer. */
-function silentPid(error: unknown): number | undefined {
-  const { code, data } = failureOf(error);
-  if (code !== 'daemon.not-answering' || typeof data !== 'object' || data === null) return undefined;
-  const pid: unknown = Reflect.get(data, 'pid');
-  return typeof pid === 'number' && pid > 1 ? pid : undefined;
-}
-
-/** Gives up waiting for `work` when `token` is cancelled. @throws ExtensionError `cancelled` */
-async function unlessCancelled<T>(work: Promise<T>, token?: vscode.CancellationToken): Promise<T> {
-  if (token === undefined) return work;
-  const givenUp = Promise.withResolvers<never>();
-  const cancel = () => givenUp.reject(new ExtensionError('cancelled', 'Cancelled.'));
-  if (token.isCancellationRequested) cancel();
-  const listening = token.onCancellationRequested(cancel);
-  try {
-    return await Promise.race([work, givenUp.promise]);
-  } finally {
-    listening.dispose();
-  }
-}
-
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function environmentOf(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && !EDITOR.test(name)) kept[name] = value;
-  }
-  return kept;
 }
 
 async function ask(
