@@ -10,7 +10,7 @@ export default defineConfig({
           name: 'headless',
           include: ['test/{unit,integration,faults}/**/*.test.ts'],
           // What only an editor has; the tests of the window have the real one.
-          alias: { vscode: resolve(import.meta.dirname, 'test/unit/extension/support/vscode.ts') },
+          alias: { vscode: resolve(import.meta.dirname, 'test/support/vscode.ts') },
           // Real processes on a small machine: two workers keep the timings of PTYs and agents honest.
           maxWorkers: 2,
           testTimeout: 30_000,

@@ -1,39 +1,29 @@
 import { registerHooks } from 'node:module';
+import { join } from 'node:path';
 
-/** What stands for any part of `vscode` that the client library names and nobody here uses: callable, and a base class. */
+/**
+ * What stands for `vscode` where the client library looks for it: what the units under test have, and for any other part,
+ * which the library names and nobody here uses, something that can be called and extended.
+ */
 const ANY = `
-  const { EventEmitter: NodeEmitter } = require('node:events');
-  class Disposable { constructor(end) { this.end = end; } dispose() { this.end?.(); } static from() { return new Disposable(); } }
-  class EventEmitter {
-    #node = new NodeEmitter().setMaxListeners(0);
-    event = (listener) => { this.#node.on('event', listener); return new Disposable(() => this.#node.off('event', listener)); };
-    fire(value) { this.#node.emit('event', value); }
-    dispose() { this.#node.removeAllListeners(); }
-  }
-  class CancellationTokenSource {
-    #emitter = new EventEmitter();
-    token = { isCancellationRequested: false, onCancellationRequested: this.#emitter.event };
-    cancel() { this.token.isCancellationRequested = true; this.#emitter.fire(); }
-    dispose() {}
-  }
+  const known = require(${JSON.stringify(join(import.meta.dirname, 'vscode.ts'))});
   class Any { constructor() {} }
-  const listen = () => new Disposable();
-  const space = (known = {}) => new Proxy(known, { get: (all, name) => name in all ? all[name] : /^on(Did|Will)/.test(String(name)) ? listen : () => new Disposable() });
+  const listen = () => new known.Disposable(() => {});
+  const space = (own = {}) => new Proxy(own, { get: (all, name) => name in all ? all[name] : listen });
   module.exports = new Proxy(
     {
-      __esModule: true, version: '1.105.0', Disposable, EventEmitter, CancellationTokenSource,
+      ...known, __esModule: true, version: '1.105.0',
       env: space({ language: 'en', appName: 'test' }),
       workspace: space({ workspaceFolders: [], textDocuments: [], notebookDocuments: [], getConfiguration: () => ({ get: (_name, other) => other, inspect: () => undefined }) }),
       window: space({ visibleTextEditors: [], tabGroups: space({ all: [] }), createOutputChannel: () => space() }),
       languages: space(), commands: space(),
-      Uri: { parse: (text) => ({ toString: () => text }), file: (path) => ({ toString: () => 'file://' + path }) },
     },
     { get: (all, name) => (name in all ? all[name] : typeof name === 'string' && /^[A-Z]/.test(name) ? Any : undefined) },
   );
 `;
 
 /**
- * To be called before the client library is imported: it finds a \`vscode\` in which it can talk to a server, and of which
+ * To be called before the client library is imported: it finds a `vscode` in which it can talk to a server, and of which
  * it uses nothing else.
  */
 export function hostLanguageClient(): void {

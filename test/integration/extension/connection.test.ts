@@ -3,19 +3,18 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { CancellationTokenSource } from 'vscode';
 import type { SidecarStatus } from '../../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { Bundles } from '../../support/bundles.ts';
+import { FakeWindow } from '../../support/fake-window.ts';
 import { hostLanguageClient } from '../../support/language-client-host.ts';
+import { part } from '../../support/part.ts';
 import { gone, SidecarHarness } from '../../support/sidecar.ts';
 import { silentOutput } from '../../support/silent-output.ts';
 import { World } from '../../support/world.ts';
-import { FakeWindow, part } from '../../unit/extension/support/fake-window.ts';
 
-vi.mock('vscode', () => window.module());
-const window = vi.hoisted(() => ({ module: (): object => ({}) }));
-const screen = new FakeWindow();
-window.module = () => screen.module();
+const window = new FakeWindow();
 hostLanguageClient();
 
 const DIST = join(import.meta.dirname, '../../../dist');
@@ -23,7 +22,6 @@ const build = /\bid:\s*"([0-9a-f]{12})"/.exec(readFileSync(join(DIST, 'fairlead.
 if (build === undefined) throw new Error('The bundle has no build');
 vi.stubGlobal('__FAIRLEAD_BUILD__', build);
 const { Connection } = await import('../../../extension/connection/connection.ts');
-const { CancellationTokenSource } = await import('vscode');
 type Connection = InstanceType<typeof Connection>;
 
 const PLAIN = { PATH: process.env.PATH ?? '', HOME: '/nonexistent' };
@@ -31,7 +29,7 @@ const PLAIN = { PATH: process.env.PATH ?? '', HOME: '/nonexistent' };
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-  screen.pick = () => undefined;
+  window.pick = () => undefined;
 });
 
 /** A connection as a window has it, over a home of its own, and every state that it went through. */
@@ -53,7 +51,7 @@ function windowOf(
     }),
     silentOutput(),
   );
-  screen.settings = options.settings ?? {};
+  window.settings = options.settings ?? {};
   const states: string[] = [];
   connection.onDidChangeState(({ kind }) => states.push(kind));
   ends.push(async () => {
@@ -204,9 +202,9 @@ describe('a sidecar that hangs', { timeout: 120_000 }, () => {
       code: 'daemon.not-answering',
       message: `The sidecar (pid ${pid}) does not answer.`,
     });
-    screen.pick = () => 'End Sidecar';
+    window.pick = () => 'End Sidecar';
     await connection.restart();
-    expect(screen.said).toContain(`The sidecar (pid ${pid}) does not answer. End it?`);
+    expect(window.said).toContain(`The sidecar (pid ${pid}) does not answer. End it?`);
     expect(connection.state).toMatchObject({ kind: 'ready', info: { build } });
     expect(connection.state).not.toMatchObject({ info: { pid } });
   });

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../extension/actions/answer.ts';
 import { nextSteps } from '../../../extension/fleet/next-steps.ts';
 import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
+import { commands, window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
-import { commands, window } from './support/vscode.ts';
 
 interface Item {
   label: string;

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { chooseSession } from '../../../extension/fleet/choose-session.ts';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
+import { window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
-import { window } from './support/vscode.ts';
 
 const one = sessionOf({ id: 'one', createdAt: 2 });
 const two = sessionOf({ id: 'two', createdAt: 1 });

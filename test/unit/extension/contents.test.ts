@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as vscode from 'vscode';
 import { Contents, contentsUri } from '../../../extension/lanes/contents.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
+import { workspace } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
-import { workspace } from './support/vscode.ts';
 
 const COMMIT = 'a'.repeat(40);
 const worktreeFile = contentsUri('one', 'src/app.js', null);

@@ -1,15 +1,12 @@
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+import { perform } from '../../../extension/commands.ts';
 import { ExtensionError } from '../../../extension/connection/failure.ts';
 import type { Context } from '../../../extension/context.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
-import { FakeWindow, part } from './support/fake-window.ts';
+import { FakeWindow } from '../../support/fake-window.ts';
+import { part } from '../../support/part.ts';
 
-let window = new FakeWindow();
-vi.mock('vscode', () => {
-  window = new FakeWindow();
-  return window.module();
-});
-const { perform } = await import('../../../extension/commands.ts');
+const window = new FakeWindow();
 
 const session = part<Session>({ id: 's1', title: 'Fix it', facts: { life: 'active' } });
 

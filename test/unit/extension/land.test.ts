@@ -4,9 +4,9 @@ import { land } from '../../../extension/actions/land.ts';
 import { Landings } from '../../../extension/fleet/landings.ts';
 import { Needs } from '../../../extension/fleet/needs.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
+import { window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
-import { window } from './support/vscode.ts';
 
 const session = sessionOf({ id: 'one', title: 'Say more' });
 const queued = {

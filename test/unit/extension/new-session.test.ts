@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newSession, newSessionFromEditor } from '../../../extension/actions/new-session.ts';
+import { window, workspace } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
-import { window, workspace } from './support/vscode.ts';
 
 /** What the person does at each prompt box: types, then presses Enter, the pencil or Escape. */
 type Act = (box: Box) => void;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as vscode from 'vscode';
 import type { ConnectionState } from '../../../extension/connection/connection.ts';
 import { hasRepository, Repositories } from '../../../extension/fleet/repositories.ts';
-import { window, workspace } from './support/vscode.ts';
+import { window, workspace } from '../../support/vscode.ts';
 
 let root: string;
 let offered: string[];

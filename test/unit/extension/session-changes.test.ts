@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openChanges } from '../../../extension/lanes/session-changes.ts';
+import { commands, window } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
-import { commands, window } from './support/vscode.ts';
 
 const session = sessionOf({ id: 'one' });
 

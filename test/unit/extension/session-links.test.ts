@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
 import { pathsIn } from '../../../extension/terminals/path-links.ts';
 import { SessionLinks } from '../../../extension/terminals/session-links.ts';
+import { window, workspace } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
-import { window, workspace } from './support/vscode.ts';
 
 describe('paths in a line', () => {
   it.each([

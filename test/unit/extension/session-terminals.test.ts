@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
 import { SessionTerminals } from '../../../extension/terminals/session-terminals.ts';
+import { window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
-import { window } from './support/vscode.ts';
 
 let made: string[];
 let shown: string[];

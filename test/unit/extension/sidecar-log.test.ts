@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { showSidecarLog } from '../../../extension/actions/sidecar-log.ts';
-import { window, workspace } from './support/vscode.ts';
+import { window, workspace } from '../../support/vscode.ts';
 
 it('the log of the sidecar is opened at its end, wherever its home is', async () => {
   const opened: unknown[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
 import { TextDocuments } from '../../../extension/actions/text-documents.ts';
-import { workspace } from './support/vscode.ts';
+import { workspace } from '../../support/vscode.ts';
 
 function scene() {
   let close: (document: { uri: vscode.Uri }) => void = () => {};

@@ -1,19 +1,15 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EventEmitter } from 'vscode';
+import { COMMANDS, perform, registerCommands } from '../../../extension/commands.ts';
 import type { Context } from '../../../extension/context.ts';
 import type { Fleet, FleetChange } from '../../../extension/fleet/fleet.ts';
+import { LastUsed } from '../../../extension/fleet/last-used.ts';
+import { SessionTerminals } from '../../../extension/terminals/session-terminals.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
-import { FakeWindow, part } from './support/fake-window.ts';
+import { FakeWindow } from '../../support/fake-window.ts';
+import { part } from '../../support/part.ts';
 
-let window = new FakeWindow();
-vi.mock('vscode', () => {
-  window = new FakeWindow();
-  return window.module();
-});
-const { COMMANDS, perform, registerCommands } = await import('../../../extension/commands.ts');
-const { SessionTerminals } = await import('../../../extension/terminals/session-terminals.ts');
-const { LastUsed } = await import('../../../extension/fleet/last-used.ts');
-const { EventEmitter } = await import('vscode');
-
+const window = new FakeWindow();
 const asking = part<Session>({
   id: 's1',
   title: 'Fix it',

@@ -15,7 +15,7 @@ export class Disposable {
 }
 
 export class EventEmitter<T> {
-  readonly #node = new NodeEmitter();
+  readonly #node = new NodeEmitter().setMaxListeners(0);
   readonly event = (listener: (value: T) => void): Disposable => {
     this.#node.on('event', listener);
     return new Disposable(() => this.#node.off('event', listener));
@@ -154,6 +154,10 @@ export class TerminalLink {
 
 export const QuickPickItemKind = {
   Separator: -1,
+  Default: 0,
+} as const;
+export const TerminalExitReason = {
+  Shutdown: 2,
 } as const;
 export const TerminalLocation = {
   Panel: 1,
@@ -180,17 +184,24 @@ export class TabInputTextDiff {
 export class TabInputTerminal {}
 
 export class CancellationTokenSource {
+  readonly #cancelled = new EventEmitter<void>();
   readonly token = {
     isCancellationRequested: false,
-    onCancellationRequested: () => new Disposable(() => {}),
+    onCancellationRequested: this.#cancelled.event,
   };
-  cancel(): void {}
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+    this.#cancelled.fire();
+  }
+  dispose(): void {}
 }
 
 const never = () => new Disposable(() => {});
 
 /** What a unit does to the window; a test puts the calls in that its unit makes. */
 export const window: Record<string, unknown> = {
+  state: { focused: true },
+  activeTerminal: undefined,
   tabGroups: { all: [], onDidChangeTabs: never },
   registerTerminalLinkProvider: never,
   onDidCloseTerminal: never,
@@ -198,6 +209,7 @@ export const window: Record<string, unknown> = {
   onDidChangeWindowState: never,
 };
 export const workspace: Record<string, unknown> = {
+  workspaceFolders: undefined,
   textDocuments: [],
   registerFileSystemProvider: never,
   registerTextDocumentContentProvider: never,
