@@ -1,27 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { HARBOUR } from '../../test/support/harbour-library.ts';
 
 const FILES: Record<string, string> = {
-  'README.md': '# Harbour\n\nA small library that counts boats.\n',
-  'src/harbour.js': [
-    'export class Harbour {',
-    '  #boats = new Map();',
-    '',
-    '  enter(name, length) {',
-    '    this.#boats.set(name, length);',
-    '  }',
-    '',
-    '  leave(name) {',
-    '    this.#boats.delete(name);',
-    '  }',
-    '',
-    '  get count() {',
-    '    return this.#boats.size;',
-    '  }',
-    '}',
-    '',
-  ].join('\n'),
+  ...HARBOUR,
   'package.json': `${JSON.stringify({ name: 'harbour', version: '1.0.0', type: 'module' }, null, 2)}\n`,
 };
 

@@ -1,31 +1,7 @@
+import { ADD_LONGEST, USAGE } from '../../test/support/harbour-library.ts';
 import type { ScriptedModel } from '../../test/support/model/scripted-model.ts';
 import { prompt } from '../../test/support/model/story.ts';
 import { TASKS } from './tasks.ts';
-
-const LONGEST = [
-  '  longest() {',
-  '    let longest;',
-  '    for (const [name, length] of this.#boats) {',
-  '      if (longest === undefined || length > this.#boats.get(longest)) longest = name;',
-  '    }',
-  '    return longest;',
-  '  }',
-  '',
-  '  get count() {',
-].join('\n');
-
-const USAGE = [
-  '',
-  '## Usage',
-  '',
-  '```js',
-  "import { Harbour } from './src/harbour.js';",
-  '',
-  'const harbour = new Harbour();',
-  "harbour.enter('Aurora', 12);",
-  '```',
-  '',
-].join('\n');
 
 /** The model's part in the demo; everything else is real. */
 export default function tell(model: ScriptedModel): void {
@@ -36,8 +12,7 @@ export default function tell(model: ScriptedModel): void {
     .usage({ input: 1_200, output: 60, cacheWrite5m: 14_000 })
     .thenCallsTool('Edit', ({ cwd }) => ({
       file_path: `${cwd}/src/harbour.js`,
-      old_string: '  get count() {',
-      new_string: LONGEST,
+      ...ADD_LONGEST,
     }))
     .usage({ input: 300, output: 240, cacheRead: 14_000 })
     .after(800)

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFailed } from 'vitest';
+import { HARBOUR } from '../support/harbour-library.ts';
 import { atDesk } from './support/at-desk.ts';
-import { HARBOUR, Harbour } from './support/harbour.ts';
+import { Harbour } from './support/harbour.ts';
 
 const it = atDesk({ files: HARBOUR, settings: { 'scm.alwaysShowRepositories': true } });
 

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFailed } from 'vitest';
+import { HARBOUR } from '../support/harbour-library.ts';
 import { atDesk } from './support/at-desk.ts';
-import { HARBOUR, Harbour } from './support/harbour.ts';
+import { Harbour } from './support/harbour.ts';
 import { Desk, PICTURES } from './support/window.ts';
 import type { Workbench } from './support/workbench.ts';
 

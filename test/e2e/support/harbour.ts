@@ -1,55 +1,10 @@
 import type { Session } from '../../../sidecar/protocol/session.ts';
+import { ADD_LONGEST, HARBOUR, USAGE } from '../../support/harbour-library.ts';
 import { prompt } from '../../support/model/story.ts';
 import type { TestRepository } from '../../support/repository.ts';
 import type { World } from '../../support/world.ts';
 
-/** Files of the repository in which {@link Harbour} plays. */
-export const HARBOUR = {
-  'README.md': '# Harbour\n\nA small library that counts boats.\n',
-  'src/harbour.js': [
-    'export class Harbour {',
-    '  #boats = new Map();',
-    '',
-    '  enter(name, length) {',
-    '    this.#boats.set(name, length);',
-    '  }',
-    '',
-    '  get count() {',
-    '    return this.#boats.size;',
-    '  }',
-    '}',
-    '',
-  ].join('\n'),
-};
-
-const USAGE = [
-  '# Harbour',
-  '',
-  'A small library that counts boats of any length.',
-  '',
-  '## Usage',
-  '',
-  '```js',
-  "import { Harbour } from './src/harbour.js';",
-  '',
-  'const harbour = new Harbour();',
-  "harbour.enter('Aurora', 12);",
-  'console.log(harbour.count);',
-  '```',
-  '',
-].join('\n');
-
-const LONGEST = [
-  '  longest() {',
-  '    let longest;',
-  '    for (const [name, length] of this.#boats) {',
-  '      if (longest === undefined || length > this.#boats.get(longest)) longest = name;',
-  '    }',
-  '    return longest;',
-  '  }',
-  '',
-  '  get count() {',
-].join('\n');
+const README = HARBOUR['README.md'].replace('boats.', 'boats of any length.') + USAGE;
 
 /** A fleet with a session in every state that a person meets often. */
 export class Harbour {
@@ -91,8 +46,7 @@ export class Harbour {
       .says('I add the method beside the count.')
       .callsTool('Edit', ({ cwd }) => ({
         file_path: `${cwd}/src/harbour.js`,
-        old_string: '  get count() {',
-        new_string: LONGEST,
+        ...ADD_LONGEST,
       }))
       .usage({ input: 1_200, output: 240, cacheWrite5m: 14_000 })
       .thenSays('longest() is there.');
@@ -136,7 +90,7 @@ export class Harbour {
   }
 
   /** Has written `path` and finished. */
-  async finishes(title = 'Write a usage section', path = 'README.md', content = USAGE): Promise<Session> {
+  async finishes(title = 'Write a usage section', path = 'README.md', content = README): Promise<Session> {
     this.#world.model
       .when(prompt(title))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
