@@ -7,6 +7,7 @@ import { messageOf } from '../../sidecar/protocol/errors.ts';
 import { CodeServer } from '../../test/e2e/support/code-server.ts';
 import { installCodeServer } from '../../test/e2e/support/installation.ts';
 import { vsix } from '../../test/e2e/support/vsix.ts';
+import { processesNaming } from '../../test/support/processes.ts';
 
 const run = promisify(execFile);
 
@@ -54,7 +55,8 @@ export async function openEditor(options: EditorOptions): Promise<Editor | undef
   console.log('Starting code-server…');
   const server = await CodeServer.start(extension, {
     environment: { ...options.environment, SHELL: options.environment.SHELL ?? '/bin/sh' },
-    settings: { ...SETTINGS, 'terminal.integrated.gpuAcceleration': 'auto' },
+    // As a person's editor has them, not a test's.
+    settings: { 'terminal.integrated.gpuAcceleration': 'auto', 'editor.accessibilitySupport': 'auto' },
   });
   return {
     address: `${server.url}/?folder=${encodeURIComponent(options.repository)}`,
@@ -96,21 +98,12 @@ async function openDesktop(
 async function endProcessesOf(folder: string): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     for (let waited = 0; waited < 5_000; waited += 100) {
-      const pids = await processesNaming(folder);
+      const pids = (await processesNaming(folder)).map(({ pid }) => pid).filter((pid) => pid !== process.pid);
       if (pids.length === 0) return;
       if (waited === 0) for (const pid of pids) tryKill(pid, signal);
       await new Promise((done) => setTimeout(done, 100));
     }
   }
-}
-
-async function processesNaming(folder: string): Promise<number[]> {
-  const { stdout } = await run('ps', ['-axwwo', 'pid=,command=']);
-  return stdout
-    .split('\n')
-    .filter((line) => line.includes(folder))
-    .map((line) => Number.parseInt(line, 10))
-    .filter((pid) => pid !== process.pid);
 }
 
 function tryKill(pid: number, signal: NodeJS.Signals): void {

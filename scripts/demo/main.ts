@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,6 +9,7 @@ import { quoteWord } from '../../sidecar/platform/shell.ts';
 import type { FleetEvent } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prepareClaude } from '../../test/support/claude.ts';
+import { setLoginPath } from '../../test/support/login-shell.ts';
 import { ScriptedModel } from '../../test/support/model/scripted-model.ts';
 import { removeFolder } from '../../test/support/remove-folder.ts';
 import { type Editor, openEditor } from './editor.ts';
@@ -129,9 +130,7 @@ async function demonstrate(): Promise<void> {
 }
 
 async function openWindow(): Promise<void> {
-  // An editor takes the environment of a login shell, which sets a PATH of its own.
-  if (model !== undefined)
-    writeFileSync(join(folder, 'home/.profile'), `export PATH='${environment.PATH}'\n`);
+  if (model !== undefined) setLoginPath(join(folder, 'home'), environment.PATH);
   editor = await openEditor({ folder, repository, environment, signal: stopped.signal });
   if (editor === undefined) return;
   if (editor.address !== undefined) console.log(`Open ${styleText('bold', editor.address)}`);

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setLoginPath } from '../../support/login-shell.ts';
 import { World, type WorldOptions } from '../../support/world.ts';
 import { CodeServer, type CodeServerOptions } from './code-server.ts';
 import { vsix } from './vsix.ts';
@@ -30,8 +31,7 @@ export class Desk implements AsyncDisposable {
     const { settings, machineSettings, trust, smokeTestDriver, ...rest } = options;
     const world = await World.open(rest);
     const { environment } = world.fairlead;
-    // An editor takes the environment of a login shell, which sets a PATH of its own.
-    writeFileSync(join(world.repository.root, 'home', '.profile'), `export PATH='${environment.PATH}'\n`);
+    setLoginPath(join(world.repository.root, 'home'), environment.PATH);
     const server = await CodeServer.start(vsix(), {
       environment: { ...environment, SHELL: '/bin/bash' },
       ...(settings === undefined ? {} : { settings }),
