@@ -25,12 +25,12 @@ export async function activate(run: Run): Promise<Figure[]> {
 
 async function warm(run: Run): Promise<Figure[]> {
   await using bench = await BenchWindow.open({ onlyByView: true });
-  const sessions = await growFleet(bench.desk.world, run.isQuick ? FEW_SESSIONS : SESSIONS);
+  const sessions = await growFleet(bench.app.world, run.isQuick ? FEW_SESSIONS : SESSIONS);
   const titles = sessions.map(({ title }) => title).sort();
   // From here on it remembers where the sidecar is.
   await bench.load();
   await bench.ask('/show-fleet');
-  await bench.window.row('Task 1').first().waitFor();
+  await bench.window.fleet.row('Task 1').first().waitFor();
   await bench.ask('/hide-fleet');
   const own: number[] = [];
   const handed: number[] = [];

@@ -23,7 +23,7 @@ const FRAME_LIMIT = 50;
  */
 export async function tree(run: Run): Promise<Figure[]> {
   await using bench = await BenchWindow.open();
-  const { world } = bench.desk;
+  const { world } = bench.app;
   const sizes = run.isQuick ? FEW_SESSIONS : SESSIONS;
   for (let repeat = 0; repeat < run.repeats; repeat += 1) {
     world.model
@@ -41,16 +41,16 @@ export async function tree(run: Run): Promise<Figure[]> {
   run.report(`making ${sizes.event} sessions`);
   await growFleet(world, sizes.event);
   await bench.load();
-  await bench.window.openFleet();
+  await bench.window.fleet.open();
   await bench.ask('/show-peer');
-  await bench.window.row(session.title).first().waitFor();
+  await bench.window.fleet.row(session.title).first().waitFor();
   const event = await withAgent(bench, session, (agent) => eventFigure(run, bench, agent));
 
   run.report(`making ${sizes.rows} sessions`);
   await growFleet(world, sizes.rows);
   await bench.load();
-  await bench.window.openFleet();
-  await bench.window.row(session.title).first().waitFor();
+  await bench.window.fleet.open();
+  await bench.window.fleet.row(session.title).first().waitFor();
   return [event, await withAgent(bench, session, (agent) => rowsFigure(run, bench, agent))];
 }
 
@@ -205,7 +205,7 @@ class Agent {
 }
 
 async function withAgent<T>(
-  { desk: { world } }: BenchWindow,
+  { app: { world } }: BenchWindow,
   { id, worktree }: Session,
   work: (agent: Agent) => Promise<T>,
 ): Promise<T> {

@@ -4,22 +4,22 @@ import { describe, expect } from 'vitest';
 import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { prompt } from '../support/model/story.ts';
-import { atDesk } from './support/at-desk.ts';
-import type { Desk } from './support/window.ts';
+import type { Application } from './support/application.ts';
+import { windowTest } from './support/window-test.ts';
 
-const it = atDesk();
+const it = windowTest();
 
 describe('New Session', () => {
   it('starts from another base, in another mode, several times, with what is not committed', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { world } = desk;
+    const { world } = app;
     const { repository } = world;
     repository.git('branch', 'release');
     repository.write({ 'draft.md': 'A draft.\n' });
     world.model.when(prompt('Finish the draft')).says('Finished.');
-    await window.openFleet();
+    await window.fleet.open();
     await window.command('Fairlead: New Session');
     await window.answer('Finish the draft');
     await window.pick('Base');
@@ -31,7 +31,7 @@ describe('New Session', () => {
     await window.pick(/Uncommitted changes.*stay behind/);
     await window.question.getByText('copied into the worktree').waitFor();
     await window.pick('Start');
-    await expect.poll(() => window.row('Finish the draft').count()).toBe(2);
+    await expect.poll(() => window.fleet.row('Finish the draft').count()).toBe(2);
     const made = (await world.json<Session[]>('ls')).filter(({ title }) => title === 'Finish the draft');
     expect(made.map(({ base, mode, family }) => [base, mode, family])).toEqual([
       ['release', 'acceptEdits', made[0]?.family],
@@ -42,8 +42,8 @@ describe('New Session', () => {
     repository.write({ 'draft.md': null });
   });
 
-  it('takes a long prompt from an editor', async ({ desk, window }) => {
-    const { world } = desk;
+  it('takes a long prompt from an editor', async ({ app, window }) => {
+    const { world } = app;
     world.model.when(prompt('And a second line')).says('Read in full.');
     await window.command('Fairlead: New Session');
     await window.question.getByRole('button', { name: /Write a long prompt in an editor/ }).click();
@@ -52,10 +52,10 @@ describe('New Session', () => {
     await window.page.keyboard.type('A first line\nAnd a second line');
     await window.page.getByRole('button', { name: 'Start Session with This Prompt' }).click();
     await window.pick('Start');
-    await window.openFleet();
-    await window.row('A first line').waitFor();
+    await window.fleet.open();
+    await window.fleet.row('A first line').waitFor();
     await expect.poll(() => window.tab('Prompt.md').count()).toBe(0);
-    const session = await named(desk, 'A first line');
+    const session = await named(app, 'A first line');
     await world.finished(session.id);
     const [turn] = await world.json<Turn[]>('log', session.id);
     expect(turn?.prompt).toBe('A first line\nAnd a second line');
@@ -64,23 +64,23 @@ describe('New Session', () => {
 
 describe('Land', () => {
   it('asks where to once, pushes to the remote, and shows a conflict with its paths', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { world } = desk;
+    const { world } = app;
     const remote = world.repository.withRemote();
-    const first = await writes(desk, 'Say forty-two', 'src/app.js', 'export const answer = 42;\n');
-    const second = await writes(desk, 'Say forty-three', 'src/app.js', 'export const answer = 43;\n');
-    await window.openFleet();
-    await window.act(window.row('Say forty-two'), 'Land');
+    const first = await writes(app, 'Say forty-two', 'src/app.js', 'export const answer = 42;\n');
+    const second = await writes(app, 'Say forty-three', 'src/app.js', 'export const answer = 43;\n');
+    await window.fleet.open();
+    await window.fleet.act(window.fleet.row('Say forty-two'), 'Land');
     await window.question.getByText('Where does main land?').waitFor();
     await window.pick('Push to origin/main');
     await window.press(window.dialog, 'Commit and Land');
     await window.notification(/"Say forty-two" landed on origin\/main/).waitFor();
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
-    await expect.poll(() => window.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
+    await expect.poll(() => window.fleet.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
 
-    await window.act(window.row('Say forty-three'), 'Land');
+    await window.fleet.act(window.fleet.row('Say forty-three'), 'Land');
     await window.press(window.dialog, 'Commit and Land');
     const failed = window.notification('"Say forty-three" did not land');
     await failed.waitFor();
@@ -90,7 +90,7 @@ describe('Land', () => {
       'Open Changes',
     ]);
     await expect
-      .poll(() => window.row('Say forty-three').getAttribute('aria-label'))
+      .poll(() => window.fleet.row('Say forty-three').getAttribute('aria-label'))
       .toMatch(/needs you|finished/);
     await window.press(failed, 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
@@ -100,15 +100,15 @@ describe('Land', () => {
     expect(first.base).toBe(second.base);
   });
 
-  it('asks before commits that only the local base has go along', async ({ desk, window }) => {
-    const { world } = desk;
+  it('asks before commits that only the local base has go along', async ({ app, window }) => {
+    const { world } = app;
     const { repository } = world;
     const remote = repository.at(repository.git('remote', 'get-url', 'origin'));
     repository.git('pull', '--quiet', '--rebase');
     repository.commit({ 'mine.md': 'Mine.\n' }, 'A commit of my own');
-    await writes(desk, 'Say more', 'more.txt', 'More.\n');
-    await window.openFleet();
-    await window.act(window.row('Say more'), 'Land');
+    await writes(app, 'Say more', 'more.txt', 'More.\n');
+    await window.fleet.open();
+    await window.fleet.act(window.fleet.row('Say more'), 'Land');
     await window.press(window.dialog, 'Commit and Land');
     await window.dialog.getByText('1 commit that origin lacks. They would land along.').waitFor();
     await window.press(window.dialog, 'Land Them Too');
@@ -118,8 +118,8 @@ describe('Land', () => {
 });
 
 describe('Answer', () => {
-  it('shows the edit as a diff, and takes no with a reason', async ({ desk, window }) => {
-    const { world } = desk;
+  it('shows the edit as a diff, and takes no with a reason', async ({ app, window }) => {
+    const { world } = app;
     world.model
       .when(prompt('Rewrite the answer'))
       .callsTool('Write', ({ cwd }) => ({
@@ -128,10 +128,10 @@ describe('Answer', () => {
       }))
       .thenSays('I leave it as it is.');
     const { id } = await world.start('Rewrite the answer', '--mode', 'manual');
-    await window.openFleet();
-    const row = window.row('Rewrite the answer');
+    await window.fleet.open();
+    const row = window.fleet.row('Rewrite the answer');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/needs you/);
-    await window.choose(row, 'Answer');
+    await window.fleet.choose(row, 'Answer');
     await window.page
       .locator('.monaco-diff-editor .modified-in-monaco-diff-editor', { hasText: 'answer = 0' })
       .waitFor();
@@ -142,14 +142,14 @@ describe('Answer', () => {
       JSON.stringify(body).includes('Zero is no answer'),
     );
     expect(denial).toBeDefined();
-    const { worktree } = await named(desk, 'Rewrite the answer');
+    const { worktree } = await named(app, 'Rewrite the answer');
     expect(world.repository.at(worktree).read('src/app.js')).not.toContain('answer = 0');
   });
 });
 
 describe('commands of a session', () => {
-  it('prompt, interrupt, rename, stop and archive it', async ({ desk, window }) => {
-    const { world } = desk;
+  it('prompt, interrupt, rename, stop and archive it', async ({ app, window }) => {
+    const { world } = app;
     world.model
       .when(prompt('Take notes'))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/notes.txt`, content: 'Noted.\n' }))
@@ -157,30 +157,30 @@ describe('commands of a session', () => {
     world.model.when(prompt('Think for long')).says('Let me see.').hangs();
     const { id, worktree } = await world.start('Take notes', '--mode', 'acceptEdits');
     await world.finished(id);
-    await window.openFleet();
-    const row = window.row('Take notes');
-    await window.choose(row, 'Send Prompt');
+    await window.fleet.open();
+    const row = window.fleet.row('Take notes');
+    await window.fleet.choose(row, 'Send Prompt');
     await window.answer('Think for long');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/Take notes, working/);
-    await window.choose(row, 'Interrupt');
+    await window.fleet.choose(row, 'Interrupt');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished \(interrupted\)/);
 
-    await window.choose(row, 'Show Conversation');
+    await window.fleet.choose(row, 'Show Conversation');
     await window.tab(/Take notes\.md/).waitFor();
     const said = window.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
     await said.getByText('Think for long').first().waitFor();
     await said.getByText('Noted.').first().waitFor();
 
-    await window.choose(row, 'Rename');
+    await window.fleet.choose(row, 'Rename');
     await window.answer('Taken notes');
-    const renamed = window.row('Taken notes');
+    const renamed = window.fleet.row('Taken notes');
     await renamed.waitFor();
 
-    await window.choose(renamed, 'Stop');
+    await window.fleet.choose(renamed, 'Stop');
     await expect.poll(() => renamed.getAttribute('aria-label')).toMatch(/sleeping|finished/);
     await world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
 
-    await window.choose(renamed, 'Archive');
+    await window.fleet.choose(renamed, 'Archive');
     const refused = window.notification('has unsaved work');
     await refused.waitFor();
     expect(await refused.textContent()).toContain('notes.txt');
@@ -189,28 +189,28 @@ describe('commands of a session', () => {
     world.repository.at(worktree).commit({}, 'Notes');
     // The workbench writes the errors that it shows into its console.
     window.forgive(/has unsaved work/);
-    await window.choose(renamed, 'Archive');
+    await window.fleet.choose(renamed, 'Archive');
     await window.notification('is archived').waitFor();
     await expect.poll(() => renamed.count()).toBe(0);
     expect(existsSync(worktree)).toBe(false);
   });
 
-  it('take it out of the queue', async ({ desk, window }) => {
-    const { world } = desk;
-    const session = await writes(desk, 'Wait in line', 'line.txt', 'In line.\n');
+  it('take it out of the queue', async ({ app, window }) => {
+    const { world } = app;
+    const session = await writes(app, 'Wait in line', 'line.txt', 'In line.\n');
     await world.json('land', session.id, '--yes', '--check', 'sleep 1000', '--no-wait');
-    await window.openFleet();
-    const row = window.row('Wait in line');
+    await window.fleet.open();
+    const row = window.fleet.row('Wait in line');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/landing|queued/);
-    await window.choose(row, 'Remove from Queue');
+    await window.fleet.choose(row, 'Remove from Queue');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished/);
     expect(world.repository.show('main', 'line.txt')).toBeUndefined();
   });
 });
 
 describe('commands of the window', () => {
-  it('look after the sidecar, and restart it under its agents', async ({ desk, window }) => {
-    const { world } = desk;
+  it('look after the sidecar, and restart it under its agents', async ({ app, window }) => {
+    const { world } = app;
     world.model.when(prompt('Stay awake')).says('Awake.');
     const { id } = await world.start('Stay awake');
     await world.finished(id);
@@ -237,7 +237,7 @@ describe('commands of the window', () => {
 });
 
 /** A session that has written one file and left it uncommitted. */
-async function writes({ world }: Desk, task: string, path: string, content: string): Promise<Session> {
+async function writes({ world }: Application, task: string, path: string, content: string): Promise<Session> {
   world.model
     .when(prompt(task))
     .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
@@ -246,7 +246,7 @@ async function writes({ world }: Desk, task: string, path: string, content: stri
   return world.finished(id);
 }
 
-async function named({ world }: Desk, title: string): Promise<Session> {
+async function named({ world }: Application, title: string): Promise<Session> {
   const found = (await world.json<Session[]>('ls')).find((session) => session.title === title);
   if (found === undefined) throw new Error(`no session is called ${title}`);
   return found;

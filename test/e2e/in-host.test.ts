@@ -6,8 +6,8 @@ import { prompt } from '../support/model/story.ts';
 import type { TestRepository } from '../support/repository.ts';
 import type { HostResult } from './host/cases.ts';
 import type { Scene } from './host/scene.ts';
-import { HostDesk } from './support/in-host.ts';
-import { closeBrowser } from './support/workbench.ts';
+import { closeBrowser } from './support/browser.ts';
+import { HostApplication } from './support/in-host.ts';
 
 afterAll(closeBrowser);
 
@@ -18,8 +18,8 @@ const LINES = Array.from({ length: 20 }, (_, at) => `line ${at}\n`).join('');
 
 describe('inside the extension host', () => {
   it('the extension keeps what its manifest and its commands promise', async () => {
-    await using host = await HostDesk.open();
-    const { world } = host.desk;
+    await using host = await HostApplication.open();
+    const { world } = host.app;
     const { repository } = world;
 
     const plain = join(repository.root, 'plain');

@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, it, onTestFailed } from 'vitest';
 import { prompt } from '../support/model/story.ts';
-import { Desk } from './support/window.ts';
-import { closeBrowser } from './support/workbench.ts';
+import { Application } from './support/application.ts';
+import { closeBrowser } from './support/browser.ts';
 
 afterAll(closeBrowser);
 
 describe('the main job in a window', { timeout: 240_000 }, () => {
   it('goes from a prompt to a landed branch', async () => {
-    await using desk = await Desk.open();
-    const { world } = desk;
+    await using app = await Application.open();
+    const { world } = app;
     world.model
       .when(prompt('Correct the answer'))
       .callsTool('Write', ({ cwd }) => ({
@@ -16,46 +16,46 @@ describe('the main job in a window', { timeout: 240_000 }, () => {
         content: 'export const answer = 42;\n',
       }))
       .thenSays('It is 42 now.');
-    const window = await desk.window();
-    onTestFailed(() => desk.picture(window, 'failed-main-job'));
-    await window.openFleet();
+    const window = await app.window();
+    onTestFailed(() => app.picture(window, 'failed-main-job'));
+    await window.fleet.open();
     await window.page.getByText('No session yet').waitFor();
-    await desk.picture(window, 'empty');
+    await app.picture(window, 'empty');
 
     await window.command('Fairlead: New Session');
     await window.answer('Correct the answer');
     await window.pick('Permission mode');
     await window.pick('manual');
-    await desk.picture(window, 'new-session');
+    await app.picture(window, 'new-session');
     await window.pick('Start');
-    await window.row('Correct the answer').waitFor();
+    await window.fleet.row('Correct the answer').waitFor();
 
     // The permission is asked in the terminal, and told by the tree and a notification.
-    await window.terminalShows(/Do you want to (make this edit|create|overwrite|proceed)/);
-    await window.row(/Write/).waitFor();
-    await desk.picture(window, 'needs-you');
+    await window.terminal.shows(/Do you want to (make this edit|create|overwrite|proceed)/);
+    await window.fleet.row(/Write/).waitFor();
+    await app.picture(window, 'needs-you');
     await window.command('Fairlead: Answer');
     await window.question.getByText('Allow').waitFor();
-    await desk.picture(window, 'answer');
+    await app.picture(window, 'answer');
     await window.pick('Allow');
-    await window.terminalShows('It is 42 now.');
+    await window.terminal.shows('It is 42 now.');
     const [session] = await world.json<{ id: string; worktree: string }[]>('ls');
     if (session === undefined) throw new Error('no session');
     await world.finished(session.id);
-    await desk.picture(window, 'finished');
+    await app.picture(window, 'finished');
 
     await window.command('Fairlead: Open Changes');
     await window.page.locator('.multiDiffEntry').first().waitFor();
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
-    await desk.picture(window, 'changes');
+    await app.picture(window, 'changes');
 
     await window.command('Fairlead: Land');
     await window.dialog.waitFor();
-    await desk.picture(window, 'land-uncommitted');
+    await app.picture(window, 'land-uncommitted');
     await window.press(window.dialog, 'Commit and Land');
     await window.notification(/landed on main/).waitFor();
-    await desk.picture(window, 'landed');
+    await app.picture(window, 'landed');
     expect(world.repository.read('src/app.js')).toBe('export const answer = 42;\n');
-    await window.row(/Correct the answer/).waitFor();
+    await window.fleet.row(/Correct the answer/).waitFor();
   });
 });

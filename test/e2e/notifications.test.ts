@@ -1,14 +1,14 @@
 import { describe, expect } from 'vitest';
 import { prompt } from '../support/model/story.ts';
-import { atDesk } from './support/at-desk.ts';
-import type { Desk } from './support/window.ts';
+import type { Application } from './support/application.ts';
+import { windowTest } from './support/window-test.ts';
 
-const it = atDesk();
+const it = windowTest();
 
 describe('notifications', () => {
-  it('tell a need once, and take the answer', async ({ desk, window }) => {
-    const { world } = desk;
-    const id = await asksTo(desk, 'Make one.txt', { again: 'Make another.txt' });
+  it('tell a need once, and take the answer', async ({ app, window }) => {
+    const { world } = app;
+    const id = await asksTo(app, 'Make one.txt', { again: 'Make another.txt' });
     const toast = window.notification('Make one.txt');
     await toast.waitFor();
     expect(await toast.locator('a.monaco-button').allInnerTexts()).toEqual([
@@ -29,8 +29,8 @@ describe('notifications', () => {
     await expect.poll(async () => (await world.fairlead.show(id)).state).toBe('finished');
   });
 
-  it('have a question answered by a list of its options', async ({ desk, window }) => {
-    const { world } = desk;
+  it('have a question answered by a list of its options', async ({ app, window }) => {
+    const { world } = app;
     world.model
       .when(prompt('Paint the shed'))
       .callsTool('AskUserQuestion', {
@@ -59,16 +59,16 @@ describe('notifications', () => {
   });
 
   it('say so when they are pressed after their need was answered elsewhere, and do nothing', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { world } = desk;
-    const id = await asksTo(desk, 'Make late.txt');
+    const { world } = app;
+    const id = await asksTo(app, 'Make late.txt');
     const toast = window.notification('Make late.txt: ');
     await toast.waitFor();
     await world.json('answer', id, 'allow');
     await world.finished(id);
-    await expect.poll(() => window.badge()).toBe('');
+    await expect.poll(() => window.fleet.badge()).toBe('');
     await window.press(toast, 'Deny');
     const late = window.notification('"Make late.txt" was answered already');
     await late.waitFor();
@@ -76,8 +76,8 @@ describe('notifications', () => {
     expect(world.repository.at((await world.fairlead.show(id)).worktree).read('late.txt')).toBe('1\n');
   });
 
-  it('show what an agent wrote as text, whatever it looks like', async ({ desk, window }) => {
-    const { world } = desk;
+  it('show what an agent wrote as text, whatever it looks like', async ({ app, window }) => {
+    const { world } = app;
     const link = '[Press here](command:fairlead.showLog)';
     world.model
       .when(prompt('Look at'))
@@ -109,15 +109,15 @@ describe('notifications', () => {
   });
 
   it('wait where the session is on screen, come when that is left, and where the panel is hidden', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { world } = desk;
-    const seen = await asksTo(desk, 'Make seen.txt', { first: 'Wait for me' });
-    const other = await asksTo(desk, 'Make other.txt', { first: 'Wait as well' });
-    await window.openFleet();
-    await window.row('Make seen.txt').click();
-    await window.terminalShows('Ready.');
+    const { world } = app;
+    const seen = await asksTo(app, 'Make seen.txt', { first: 'Wait for me' });
+    const other = await asksTo(app, 'Make other.txt', { first: 'Wait as well' });
+    await window.fleet.open();
+    await window.fleet.row('Make seen.txt').click();
+    await window.terminal.shows('Ready.');
     const told = await window.toldNotifications();
     await world.json('send', seen, 'Wait for me');
     await world.asks(seen);
@@ -135,11 +135,11 @@ describe('notifications', () => {
 
     // A panel that is hidden keeps its active terminal.
     await window.command('Notifications: Clear All Notifications');
-    const third = await asksTo(desk, 'Make third.txt', { first: 'Wait once more' });
-    await window.row('Make third.txt').click();
-    await window.terminalShows('Ready.');
+    const third = await asksTo(app, 'Make third.txt', { first: 'Wait once more' });
+    await window.fleet.row('Make third.txt').click();
+    await window.terminal.shows('Ready.');
     await window.command('View: Toggle Panel Visibility');
-    await window.terminal.waitFor({ state: 'hidden' });
+    await window.terminal.screen.waitFor({ state: 'hidden' });
     await world.json('send', third, 'Wait once more');
     await world.asks(third);
     await window.notification('Make third.txt').waitFor();
@@ -147,12 +147,12 @@ describe('notifications', () => {
     await world.finished(third);
   });
 
-  it('are quiet for what was asked before the window came', async ({ desk, window }) => {
-    const { world } = desk;
-    const before = await asksTo(desk, 'Make before.txt');
+  it('are quiet for what was asked before the window came', async ({ app, window }) => {
+    const { world } = app;
+    const before = await asksTo(app, 'Make before.txt');
     await window.reloadPage();
-    await expect.poll(() => window.badge()).toBe('1');
-    const after = await asksTo(desk, 'Make after.txt');
+    await expect.poll(() => window.fleet.badge()).toBe('1');
+    const after = await asksTo(app, 'Make after.txt');
     await window.notification('Make after.txt').waitFor();
     expect(await window.page.locator('.notifications-toasts .notification-list-item').count()).toBe(1);
     for (const id of [before, after]) await world.json('answer', id, 'allow');
@@ -167,7 +167,7 @@ interface Asking {
 }
 
 /** A session that asks to write the file that its task names. */
-async function asksTo({ world }: Desk, task: string, { first, again }: Asking = {}): Promise<string> {
+async function asksTo({ world }: Application, task: string, { first, again }: Asking = {}): Promise<string> {
   const asks = (text: string) =>
     world.model
       .when(prompt(text))

@@ -2,15 +2,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFailed } from 'vitest';
 import { HARBOUR } from '../support/harbour-library.ts';
-import { atDesk } from './support/at-desk.ts';
+import { Application, PICTURES } from './support/application.ts';
 import { Harbour } from './support/harbour.ts';
-import { Desk, PICTURES } from './support/window.ts';
+import { windowTest } from './support/window-test.ts';
 import type { Workbench } from './support/workbench.ts';
 
 /** Nothing is drawn half. */
 const STILL = { settings: { 'workbench.reduceMotion': 'on' } };
 
-const it = atDesk({ files: HARBOUR, ...STILL });
+const it = windowTest({ files: HARBOUR, ...STILL });
 
 /** Each theme with the class by which the workbench says that it is drawn in it. */
 const THEMES = {
@@ -24,8 +24,8 @@ const THEMES = {
 const READABLE = 4.5;
 
 describe('pictures', () => {
-  it('show every state in every theme, and nothing that cannot be read', async ({ desk, onTestFinished }) => {
-    const harbour = new Harbour(desk.world);
+  it('show every state in every theme, and nothing that cannot be read', async ({ app, onTestFinished }) => {
+    const harbour = new Harbour(app.world);
     onTestFinished(() => harbour.release());
     await harbour.elsewhere();
     const rewritten = await harbour.rewrites();
@@ -46,67 +46,67 @@ describe('pictures', () => {
     await harbour.land(lands.id, 'sleep 1000');
     await harbour.land(queued.id, 'sleep 1000');
 
-    const window = await desk.window(harbour.repository.folder);
-    onTestFailed(() => desk.picture(window, 'failed pictures'));
-    await window.openFleet();
-    await window.row('Add longest() to Harbour').click();
-    await window.terminalShows(/Do you want to/);
+    const window = await app.window(harbour.repository.folder);
+    onTestFailed(() => app.picture(window, 'failed pictures'));
+    await window.fleet.open();
+    await window.fleet.row('Add longest() to Harbour').click();
+    await window.terminal.shows(/Do you want to/);
     await window.page.mouse.move(700, 20);
-    expect(await window.rowsWithoutIcon()).toEqual([]);
+    expect(await window.fleet.withoutIcon()).toEqual([]);
     for (const [name, [theme, drawn]] of Object.entries(THEMES)) {
       await window.colourTheme(theme, drawn);
-      await desk.picture(window, `fleet ${name}`);
-      const faint = (await window.contrasts()).filter(({ contrast }) => contrast < READABLE);
+      await app.picture(window, `fleet ${name}`);
+      const faint = (await window.rendering.contrasts()).filter(({ contrast }) => contrast < READABLE);
       expect.soft(faint, `texts in ${theme} that are hard to read`).toEqual([]);
     }
     await window.colourTheme(...THEMES.dark);
-    await window.row('Write the tests of Harbour').hover();
+    await window.fleet.row('Write the tests of Harbour').hover();
     await window.page.locator('.workbench-hover:visible').waitFor();
-    await desk.picture(window, 'tooltip');
+    await app.picture(window, 'tooltip');
     await window.status.hover();
     await window.page.locator('.workbench-hover', { hasText: 'New session' }).waitFor();
-    await desk.picture(window, 'status bar');
+    await app.picture(window, 'status bar');
     await window.page.mouse.move(700, 20);
     await window.widenSidebar(200);
-    await desk.picture(window, 'fleet narrow');
+    await app.picture(window, 'fleet narrow');
     await story(window, harbour);
-    await flows(desk, window);
+    await flows(app, window);
 
-    const ptyhost = await desk.world.fairlead.ptyhostPid();
+    const ptyhost = await app.world.fairlead.ptyhostPid();
     if (ptyhost === undefined) throw new Error('no ptyhost runs');
     process.kill(ptyhost, 'SIGKILL');
     await window.page.setViewportSize({ width: 1280, height: 800 });
-    await window.row('Write the tests of Harbour').waitFor();
+    await window.fleet.row('Write the tests of Harbour').waitFor();
     await expect
-      .poll(() => window.row('Write the tests of Harbour').getAttribute('aria-label'))
+      .poll(() => window.fleet.row('Write the tests of Harbour').getAttribute('aria-label'))
       .toContain('terminal lost');
-    await desk.picture(window, 'fleet terminals lost');
+    await app.picture(window, 'fleet terminals lost');
   });
 
   it('show each view without a session', { timeout: 200_000 }, async () => {
-    await using desk = await Desk.open(STILL);
+    await using app = await Application.open(STILL);
     const welcome = async (name: string, folder?: string | null) => {
-      await using window = await desk.window(folder, { width: 800, height: 500 });
-      await window.openFleet();
-      await window.welcome.getByRole('button').first().waitFor();
-      await desk.picture(window, `welcome ${name}`);
+      await using window = await app.window(folder, { width: 800, height: 500 });
+      await window.fleet.open();
+      await window.fleet.welcome.getByRole('button').first().waitFor();
+      await app.picture(window, `welcome ${name}`);
       return window;
     };
     await welcome('no folder', null);
-    const plain = join(desk.world.repository.root, 'plain');
+    const plain = join(app.world.repository.root, 'plain');
     mkdirSync(plain);
     await welcome('no repository', plain);
     {
-      await using window = await desk.window();
-      await window.openFleet();
-      await window.welcome.getByRole('button', { name: 'How It Works' }).click();
+      await using window = await app.window();
+      await window.fleet.open();
+      await window.fleet.welcome.getByRole('button', { name: 'How It Works' }).click();
       await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
-      await desk.picture(window, 'walkthrough');
+      await app.picture(window, 'walkthrough');
     }
-    await using bare = await Desk.open({ env: { PATH: '/usr/bin:/bin' }, ...STILL });
+    await using bare = await Application.open({ env: { PATH: '/usr/bin:/bin' }, ...STILL });
     await using window = await bare.window();
-    await window.openFleet();
-    await window.welcome.getByText('Claude Code was not found').waitFor();
+    await window.fleet.open();
+    await window.fleet.welcome.getByText('Claude Code was not found').waitFor();
     await bare.picture(window, 'welcome no claude');
     await window.command('Fairlead: Doctor');
     await window.question.getByText('claude', { exact: true }).waitFor();
@@ -115,7 +115,7 @@ describe('pictures', () => {
 });
 
 /** What the person is asked on the way. */
-async function flows(desk: Desk, window: Workbench): Promise<void> {
+async function flows(app: Application, window: Workbench): Promise<void> {
   await window.page.setViewportSize({ width: 1280, height: 800 });
   await window.widenSidebar(340);
   const leave = async () => {
@@ -127,15 +127,15 @@ async function flows(desk: Desk, window: Workbench): Promise<void> {
     ['Choose a licence', 'Apache-2.0'],
     ['Plan the new pier', 'Allow'],
   ] as const) {
-    await window.choose(window.row(title), 'Answer…');
+    await window.fleet.choose(window.fleet.row(title), 'Answer…');
     await window.question.getByText(shows).first().waitFor();
-    await desk.picture(window, `answer ${title}`);
+    await app.picture(window, `answer ${title}`);
     await leave();
   }
   await window.page.locator('.composite.title').getByRole('button', { name: 'New Session' }).click();
   await window.answer('Add a method shortest() beside longest()');
   await window.question.getByText('Start', { exact: true }).waitFor();
-  await desk.picture(window, 'new session review');
+  await app.picture(window, 'new session review');
   for (const [step, shows] of [
     ['Base', 'checked out'],
     ['Model', 'opus'],
@@ -144,31 +144,31 @@ async function flows(desk: Desk, window: Workbench): Promise<void> {
   ] as const) {
     await window.pick(step);
     await window.question.getByText(shows).first().waitFor();
-    await desk.picture(window, `new session ${step}`);
+    await app.picture(window, `new session ${step}`);
     await window.page.keyboard.press('Enter');
     await window.question.getByText('Start', { exact: true }).waitFor();
   }
   await leave();
-  await window.row('lighthouse').click();
-  await window.act(window.row('Repaint the lamp room'), 'Land');
+  await window.fleet.row('lighthouse').click();
+  await window.fleet.act(window.fleet.row('Repaint the lamp room'), 'Land');
   await window.question.getByText('Where does main land?').waitFor();
-  await desk.picture(window, 'land where to');
+  await app.picture(window, 'land where to');
   await leave();
-  await window.row('Rewrite the changelog').hover();
+  await window.fleet.row('Rewrite the changelog').hover();
   await window.page.locator('.workbench-hover:visible').waitFor();
-  await desk.picture(window, 'tooltip conflict');
-  await window.choose(window.row('Write a usage section'), 'Show Conversation');
+  await app.picture(window, 'tooltip conflict');
+  await window.fleet.choose(window.fleet.row('Write a usage section'), 'Show Conversation');
   await window.tab(/Write a usage section\.md/).waitFor();
-  await desk.picture(window, 'conversation');
+  await app.picture(window, 'conversation');
 }
 
 /** The pictures of the walkthrough and of the page that introduces the extension. */
 async function story(window: Workbench, harbour: Harbour): Promise<void> {
   await window.widenSidebar(340);
   await window.page.setViewportSize({ width: 1280, height: 800 });
-  await window.act(window.row('Write a usage section'), 'Open Changes');
+  await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
   await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
-  await window.row('Add longest() to Harbour').click();
+  await window.fleet.row('Add longest() to Harbour').click();
   await clip(window, 'fairlead');
 
   await window.command('View: Close All Editors');
@@ -182,9 +182,9 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
   await clip(window, 'session');
   await window.page.keyboard.press('Escape');
 
-  await window.act(window.row('Write a usage section'), 'Open Changes');
+  await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
   await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
-  await window.act(window.row('Write a usage section'), 'Land');
+  await window.fleet.act(window.fleet.row('Write a usage section'), 'Land');
   await window.dialog.waitFor();
   await clip(window, 'land');
   await window.page.keyboard.press('Escape');

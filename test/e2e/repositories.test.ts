@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prompt } from '../support/model/story.ts';
-import { atDesk } from './support/at-desk.ts';
+import { windowTest } from './support/window-test.ts';
 
-const it = atDesk();
+const it = windowTest();
 
 describe('a window with several repositories', () => {
-  it('starts a session in that of the active editor, else asks which', async ({ desk }) => {
-    const { world } = desk;
+  it('starts a session in that of the active editor, else asks which', async ({ app }) => {
+    const { world } = app;
     const { repository } = world;
     const root = join(repository.root, 'pier');
     mkdirSync(root);
@@ -19,17 +19,17 @@ describe('a window with several repositories', () => {
     const workspace = join(repository.root, 'both.code-workspace');
     writeFileSync(workspace, JSON.stringify({ folders: [{ path: repository.folder }, { path: root }] }));
     world.model.when(prompt(/^Work/)).says('Worked.');
-    await using window = await desk.window(workspace);
-    await window.openFleet();
-    await window.welcome.getByText('No session yet').waitFor();
+    await using window = await app.window(workspace);
+    await window.fleet.open();
+    await window.fleet.welcome.getByText('No session yet').waitFor();
 
     await window.command('Fairlead: New Session');
     await window.question.getByPlaceholder('The repository of the new session').waitFor();
-    await desk.picture(window, 'which-repository');
+    await app.picture(window, 'which-repository');
     await window.pick('pier');
     await window.answer('Work on the pier');
     await window.pick('Start');
-    await window.row('Work on the pier').waitFor();
+    await window.fleet.row('Work on the pier').waitFor();
 
     await window.page.keyboard.press('Control+P');
     await window.answer('app.js');
@@ -38,7 +38,7 @@ describe('a window with several repositories', () => {
     await window.question.getByText('New Session').waitFor();
     await window.answer('Work on the answer');
     await window.pick('Start');
-    await window.row('Work on the answer').waitFor();
+    await window.fleet.row('Work on the answer').waitFor();
 
     await expect
       .poll(async () =>
@@ -46,6 +46,6 @@ describe('a window with several repositories', () => {
       )
       .toEqual({ 'Work on the pier': root, 'Work on the answer': repository.folder });
     // Both are this window's: neither is folded away.
-    await expect.poll(() => window.row('Work on').count()).toBe(2);
+    await expect.poll(() => window.fleet.row('Work on').count()).toBe(2);
   });
 });

@@ -5,9 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CommandTerminal } from '../support/command-terminal.ts';
 import { processesNaming } from '../support/processes.ts';
 import { removeFolder } from '../support/remove-folder.ts';
+import { PICTURES } from './support/application.ts';
+import { closeBrowser } from './support/browser.ts';
 import { vsix } from './support/vsix.ts';
-import { PICTURES } from './support/window.ts';
-import { closeBrowser, Workbench } from './support/workbench.ts';
+import { Workbench } from './support/workbench.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NOTHING_OF_ANOTHER_EDITOR = { VSCODE_IPC_HOOK_CLI: '', DISPLAY: '', WAYLAND_DISPLAY: '' };
@@ -69,10 +70,10 @@ if (!args.includes('--install-extension')) {
     onTestFinished(closeBrowser);
     {
       await using window = await Workbench.open(address, undefined);
-      await window.openFleet();
-      await window.row(/CHANGELOG/).waitFor();
+      await window.fleet.open();
+      await window.fleet.row(/CHANGELOG/).waitFor();
       await terminal.shows('All of it is in the window', 150_000);
-      const landed = async () => (await window.rowLabels()).filter((label) => /, landed/.test(label));
+      const landed = async () => (await window.fleet.labels()).filter((label) => /, landed/.test(label));
       await expect.poll(async () => (await landed()).length).toBe(3);
       mkdirSync(PICTURES, { recursive: true });
       await window.page.screenshot({ path: join(PICTURES, 'npm start.png') });

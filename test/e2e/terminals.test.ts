@@ -3,59 +3,59 @@ import { describe, expect } from 'vitest';
 import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { prompt } from '../support/model/story.ts';
-import { atDesk } from './support/at-desk.ts';
-import type { Desk } from './support/window.ts';
+import type { Application } from './support/application.ts';
+import { windowTest } from './support/window-test.ts';
 
-const it = atDesk();
+const it = windowTest();
 
 describe('terminals of sessions', () => {
   it('take Enter for the answer to a permission, and start an agent that has ended again', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { world } = desk;
+    const { world } = app;
     world.model
       .when(prompt('Correct the answer'))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/src/app.js`, content: 'export {};\n' }))
       .thenSays('It is corrected.');
     const { id, worktree } = await world.start('Correct the answer', '--mode', 'manual');
     await world.asks(id);
-    await window.openFleet();
-    await window.row('Correct the answer').click();
+    await window.fleet.open();
+    await window.fleet.row('Correct the answer').click();
     // The dialog is the agent's own; what it offers first is to allow.
-    await window.terminalShows(/Do you want to[\s\S]*❯ 1\. Yes/);
-    await window.typeInTerminal('\n');
-    await window.terminalShows('It is corrected.');
+    await window.terminal.shows(/Do you want to[\s\S]*❯ 1\. Yes/);
+    await window.terminal.type('\n');
+    await window.terminal.shows('It is corrected.');
     expect(world.repository.at(worktree).read('src/app.js')).toBe('export {};\n');
     await world.finished(id);
-    await expect.poll(() => window.badge()).toBe('');
+    await expect.poll(() => window.fleet.badge()).toBe('');
 
-    const [before] = await running(desk, id, 'agent');
+    const [before] = await running(app, id, 'agent');
     await window.page.keyboard.type('/exit');
-    await window.terminalShows(/❯ \/exit/);
+    await window.terminal.shows(/❯ \/exit/);
     await window.page.keyboard.press('Enter');
-    await window.terminalShows(/The agent has ended \(exit 0\)\.\s+Press Enter to start the agent again/);
+    await window.terminal.shows(/The agent has ended \(exit 0\)\.\s+Press Enter to start the agent again/);
     await window.page.keyboard.press('Enter');
-    await window.terminalShows(/It is corrected\.[\s\S]*❯/);
-    const [after] = await running(desk, id, 'agent');
+    await window.terminal.shows(/It is corrected\.[\s\S]*❯/);
+    const [after] = await running(app, id, 'agent');
     expect(after?.pid).not.toBe(before?.pid);
 
     // Woken by a prompt, it is in the terminal that it left.
     world.model.when(prompt('And once more')).says('Once more.');
     await world.json('stop', id);
-    await window.terminalShows(/The agent (has|was) ended/);
+    await window.terminal.shows(/The agent (has|was) ended/);
     await world.json('send', id, 'And once more');
-    await window.terminalShows('Once more.');
+    await window.terminal.shows('Once more.');
   });
 
-  it('are shells in the worktree, in colour and of the size that is seen', async ({ desk, window }) => {
-    const session = await greeted(desk, 'Say hello');
-    await window.openFleet();
-    await window.choose(window.row('Say hello'), 'New Shell');
-    await window.terminalShows(/[$#]/);
-    await window.typeInTerminal('cd -P . && printf \'%s\\n\' "at:$PWD" "on:$(git branch --show-current)"\n');
-    await window.terminalShows(/at:\//);
-    const shown = (await window.terminalText()).replaceAll('\n', '');
+  it('are shells in the worktree, in colour and of the size that is seen', async ({ app, window }) => {
+    const session = await greeted(app, 'Say hello');
+    await window.fleet.open();
+    await window.fleet.choose(window.fleet.row('Say hello'), 'New Shell');
+    await window.terminal.shows(/[$#]/);
+    await window.terminal.type('cd -P . && printf \'%s\\n\' "at:$PWD" "on:$(git branch --show-current)"\n');
+    await window.terminal.shows(/at:\//);
+    const shown = (await window.terminal.text()).replaceAll('\n', '');
     expect(shown).toContain(`at:${session.worktree}`);
     expect(shown).toContain(`on:${session.branch}`);
 
@@ -68,99 +68,99 @@ describe('terminals of sessions', () => {
     const exact = spans.filter({ hasText: /^exact$/ });
     expect(await exact.getAttribute('style')).toMatch(/color: ?(#010203|rgb\(1, 2, 3\))/);
 
-    const [shell] = await running(desk, session.id, 'shell');
+    const [shell] = await running(app, session.id, 'shell');
     if (shell === undefined) throw new Error('no shell runs');
-    const small = await window.terminalRows();
+    const small = await window.terminal.rows();
     await expect.poll(() => sizeOf(shell.pid).rows).toBe(small);
     await window.command('View: Toggle Maximized Panel');
-    await expect.poll(() => window.terminalRows()).toBeGreaterThan(small);
-    await expect.poll(async () => sizeOf(shell.pid).rows === (await window.terminalRows())).toBe(true);
+    await expect.poll(() => window.terminal.rows()).toBeGreaterThan(small);
+    await expect.poll(async () => sizeOf(shell.pid).rows === (await window.terminal.rows())).toBe(true);
     const { cols } = sizeOf(shell.pid);
     await window.page.setViewportSize({ width: 900, height: 800 });
     await expect.poll(() => sizeOf(shell.pid).cols).toBeLessThan(cols);
   });
 
-  it('of agents have the size that is seen', async ({ desk, window }) => {
-    const { id } = await greeted(desk, 'Greet the harbour');
-    await window.openFleet();
-    await window.row('Greet the harbour').click();
-    await window.terminalShows('Hello.');
-    const [agent] = await running(desk, id, 'agent');
+  it('of agents have the size that is seen', async ({ app, window }) => {
+    const { id } = await greeted(app, 'Greet the harbour');
+    await window.fleet.open();
+    await window.fleet.row('Greet the harbour').click();
+    await window.terminal.shows('Hello.');
+    const [agent] = await running(app, id, 'agent');
     if (agent === undefined) throw new Error('no agent runs');
-    await expect.poll(async () => sizeOf(agent.pid).rows === (await window.terminalRows())).toBe(true);
-    const small = await window.terminalRows();
+    await expect.poll(async () => sizeOf(agent.pid).rows === (await window.terminal.rows())).toBe(true);
+    const small = await window.terminal.rows();
     await window.command('View: Toggle Maximized Panel');
-    await expect.poll(() => window.terminalRows()).toBeGreaterThan(small);
-    await expect.poll(async () => sizeOf(agent.pid).rows === (await window.terminalRows())).toBe(true);
-    await window.terminalShows('Hello.');
+    await expect.poll(() => window.terminal.rows()).toBeGreaterThan(small);
+    await expect.poll(async () => sizeOf(agent.pid).rows === (await window.terminal.rows())).toBe(true);
+    await window.terminal.shows('Hello.');
   });
 
-  it('that flood leave the window alive, and end at Ctrl-C', async ({ desk, window }) => {
-    const session = await greeted(desk, 'Greet the flood');
-    await window.openFleet();
-    await window.row('Greet the flood').click();
-    await window.terminalShows('Hello.');
+  it('that flood leave the window alive, and end at Ctrl-C', async ({ app, window }) => {
+    const session = await greeted(app, 'Greet the flood');
+    await window.fleet.open();
+    await window.fleet.row('Greet the flood').click();
+    await window.terminal.shows('Hello.');
     await window.command('Fairlead: New Shell');
-    await window.terminalShows(/[$#]/);
+    await window.terminal.shows(/[$#]/);
     // More than any machine draws in the time of this test.
-    await window.typeInTerminal('seq 1 900000000\n');
-    const last = async () => Number((await window.terminalText()).match(/^\d+$/gm)?.at(-1) ?? 0);
+    await window.terminal.type('seq 1 900000000\n');
+    const last = async () => Number((await window.terminal.text()).match(/^\d+$/gm)?.at(-1) ?? 0);
     await expect.poll(last, { timeout: 30_000 }).toBeGreaterThan(2_000);
-    const frames = await window.framesDuring(async () => {
+    const frames = await window.rendering.framesDuring(async () => {
       // Twice, so that it was not one last window of output.
       for (let n = 0; n < 2; n += 1) {
         const before = await last();
         await expect.poll(last).toBeGreaterThan(before + 200_000);
-        await window.row('Greet the flood').hover();
+        await window.fleet.row('Greet the flood').hover();
       }
     });
     console.log(`In the flood: ${frames.count} frames, the longest ${Math.round(frames.longest)} ms.`);
     expect(frames.count).toBeGreaterThan(10);
     await window.page.keyboard.press('Control+c');
     await window.page.keyboard.type('echo "calm:$((40 + 2))"\n');
-    await window.terminalShows('calm:42');
-    expect(await running(desk, session.id, 'shell')).toHaveLength(1);
+    await window.terminal.shows('calm:42');
+    expect(await running(app, session.id, 'shell')).toHaveLength(1);
   });
 
   it('are there again after a reload, with what they showed, and nothing was started anew', async ({
-    desk,
+    app,
     window,
   }) => {
-    const { id } = await greeted(desk, 'Greet again');
-    await window.openFleet();
-    await window.row('Greet again').click();
-    await window.terminalShows('Hello.');
+    const { id } = await greeted(app, 'Greet again');
+    await window.fleet.open();
+    await window.fleet.row('Greet again').click();
+    await window.terminal.shows('Hello.');
     await window.command('Fairlead: New Shell');
-    await window.terminalShows(/[$#]/);
-    await window.typeInTerminal('echo "kept:$((40 + 2))"\n');
-    await window.terminalShows('kept:42');
-    const before = [...(await running(desk, id, 'agent')), ...(await running(desk, id, 'shell'))];
+    await window.terminal.shows(/[$#]/);
+    await window.terminal.type('echo "kept:$((40 + 2))"\n');
+    await window.terminal.shows('kept:42');
+    const before = [...(await running(app, id, 'agent')), ...(await running(app, id, 'shell'))];
     expect(before).toHaveLength(2);
 
     for (const reload of [() => window.reloadPage(), () => window.reloadWindow()]) {
       await reload();
       // The one that was looked at is in front again.
-      await window.terminalShows('kept:42');
-      await expect.poll(() => window.terminals()).toEqual(['Greet again', 'Greet again (shell)']);
+      await window.terminal.shows('kept:42');
+      await expect.poll(() => window.terminal.names()).toEqual(['Greet again', 'Greet again (shell)']);
       await window.page.locator('.terminal-tabs-entry', { hasText: /Greet again$/ }).click();
-      await window.terminalShows('Hello.');
+      await window.terminal.shows('Hello.');
       await window.page.locator('.terminal-tabs-entry', { hasText: '(shell)' }).click();
-      await window.terminalShows('kept:42');
-      await window.typeInTerminal('echo "on:$((1 + 1))"\n');
-      await window.terminalShows('on:2');
-      expect([...(await running(desk, id, 'agent')), ...(await running(desk, id, 'shell'))]).toEqual(before);
+      await window.terminal.shows('kept:42');
+      await window.terminal.type('echo "on:$((1 + 1))"\n');
+      await window.terminal.shows('on:2');
+      expect([...(await running(app, id, 'agent')), ...(await running(app, id, 'shell'))]).toEqual(before);
     }
   });
 });
 
 /** A session whose agent has said hello. */
-async function greeted({ world }: Desk, task: string): Promise<Session> {
+async function greeted({ world }: Application, task: string): Promise<Session> {
   world.model.when(prompt(task)).says('Hello.');
   const { id } = await world.start(task);
   return world.finished(id);
 }
 
-async function running({ world }: Desk, session: string, pane: string) {
+async function running({ world }: Application, session: string, pane: string) {
   const { terminals } = await world.json<SidecarStatus>('status');
   return terminals.filter((each) => each.session === session && each.pane === pane && each.running);
 }

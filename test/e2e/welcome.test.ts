@@ -2,70 +2,70 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { prompt } from '../support/model/story.ts';
-import { atDesk } from './support/at-desk.ts';
-import { Desk } from './support/window.ts';
+import { Application } from './support/application.ts';
+import { windowTest } from './support/window-test.ts';
 import type { Workbench } from './support/workbench.ts';
 
-const it = atDesk();
+const it = windowTest();
 
 describe('where there is no session the view says what to do', () => {
-  it('without a folder: to open one', async ({ desk }) => {
-    await using window = await desk.window(null);
-    await window.openFleet();
+  it('without a folder: to open one', async ({ app }) => {
+    await using window = await app.window(null);
+    await window.fleet.open();
     await welcome(window, 'Open a folder of a git repository');
-    await window.welcome.getByRole('button', { name: 'Open Folder' }).click();
+    await window.fleet.welcome.getByRole('button', { name: 'Open Folder' }).click();
     await window.question.waitFor();
   });
 
-  it('in a folder without a repository: to make one, and finds it then', async ({ desk }) => {
-    const folder = join(desk.world.repository.root, 'plain');
+  it('in a folder without a repository: to make one, and finds it then', async ({ app }) => {
+    const folder = join(app.world.repository.root, 'plain');
     mkdirSync(folder);
-    await using window = await desk.window(folder);
-    await window.openFleet();
+    await using window = await app.window(folder);
+    await window.fleet.open();
     await welcome(window, 'This folder is in no git repository with a commit');
-    const plain = desk.world.repository.at(folder);
+    const plain = app.world.repository.at(folder);
     plain.git('init', '--quiet');
     plain.commit({ 'README.md': 'Plain\n' }, 'Start');
-    await window.welcome.getByRole('button', { name: 'Look Again' }).click();
+    await window.fleet.welcome.getByRole('button', { name: 'Look Again' }).click();
     await welcome(window, 'No session yet');
   });
 
   it('in a repository: to start one, or to see how it works', async ({ window }) => {
-    await window.openFleet();
+    await window.fleet.open();
     await welcome(window, 'No session yet');
-    await window.welcome.getByRole('button', { name: 'How It Works' }).click();
+    await window.fleet.welcome.getByRole('button', { name: 'How It Works' }).click();
     await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
-    await window.welcome.getByRole('button', { name: 'New Session' }).click();
+    await window.fleet.welcome.getByRole('button', { name: 'New Session' }).click();
     await window.question.getByText('New Session').waitFor();
   });
 
   it('without claude: to install it', async () => {
-    await using desk = await Desk.open({ env: { PATH: '/usr/bin:/bin' } });
-    await using window = await desk.window();
-    await window.openFleet();
+    await using app = await Application.open({ env: { PATH: '/usr/bin:/bin' } });
+    await using window = await app.window();
+    await window.fleet.open();
     await welcome(window, 'Claude Code was not found');
-    await window.welcome.getByRole('button', { name: 'Doctor' }).click();
+    await window.fleet.welcome.getByRole('button', { name: 'Doctor' }).click();
     await window.question.getByText('claude', { exact: true }).waitFor();
   });
 
   it('when the sidecar cannot start: why, and starts it once it can', async () => {
-    await using desk = await Desk.open();
-    const { home } = desk.world.fairlead;
+    await using app = await Application.open();
+    const { home } = app.world.fairlead;
     rmdirSync(home);
     writeFileSync(home, 'in the way\n');
     try {
-      await using window = await desk.window();
-      await window.openFleet();
+      await using window = await app.window();
+      await window.fleet.open();
       await welcome(window, 'The sidecar could not be started');
       await expect.poll(() => window.status.getAttribute('aria-label')).toContain(home);
-      await window.welcome.getByRole('button', { name: 'Show Log' }).click();
+      await window.fleet.welcome.getByRole('button', { name: 'Show Log' }).click();
       await window.page
         .locator('.panel .output-view, .output-view-content, .pane-body .editor-instance')
         .first()
         .waitFor();
       rmSync(home);
       mkdirSync(home);
-      await window.welcome.getByRole('button', { name: 'Try Again' }).click();
+      await window.fleet.welcome.getByRole('button', { name: 'Try Again' }).click();
       await welcome(window, 'No session yet');
     } finally {
       rmSync(home, { recursive: true, force: true });
@@ -76,28 +76,28 @@ describe('where there is no session the view says what to do', () => {
 
 describe('in Restricted Mode', () => {
   it('the fleet is shown and nothing is started, until the workspace is trusted', async () => {
-    await using desk = await Desk.open({
+    await using app = await Application.open({
       trust: true,
       settings: { 'security.workspace.trust.startupPrompt': 'never' },
     });
-    const { world } = desk;
+    const { world } = app;
     const touched = join(world.repository.root, 'touched');
     // What a repository that came from anywhere would try.
     const node = join(world.repository.root, 'node');
     writeFileSync(node, `#!/bin/sh\ntouch ${touched}\n`, { mode: 0o755 });
     world.repository.commit({ '.vscode/settings.json': JSON.stringify({ 'fairlead.nodePath': node }) });
     {
-      await using window = await desk.window();
-      await window.openFleet();
+      await using window = await app.window();
+      await window.fleet.open();
       await welcome(window, 'This workspace is in Restricted Mode');
     }
     world.model.when(prompt('Say hello')).says('Hello.');
     const { id } = await world.start('Say hello');
     await world.finished(id);
     await world.json('stop', id);
-    await using window = await desk.window();
-    await window.openFleet();
-    await window.row('Say hello').click();
+    await using window = await app.window();
+    await window.fleet.open();
+    await window.fleet.row('Say hello').click();
     const refusal = window.notification('Trust the workspace first');
     await refusal.waitFor();
     // So that the next one is known for the command's.
@@ -117,7 +117,7 @@ describe('in Restricted Mode', () => {
     await window.page.locator('.workspace-trust-editor.trusted').waitFor();
     await window.closeModal();
     await window.command('Fairlead: Open Terminal');
-    await window.terminalShows('Hello.');
+    await window.terminal.shows('Hello.');
     // Which program runs the sidecar is no matter of the repository, trusted or not.
     expect(existsSync(touched)).toBe(false);
     // Told to trust, the workbench adds extensions of its own that it has already.
@@ -126,5 +126,5 @@ describe('in Restricted Mode', () => {
 });
 
 async function welcome(window: Workbench, text: string): Promise<void> {
-  await window.welcome.getByText(text).waitFor();
+  await window.fleet.welcome.getByText(text).waitFor();
 }

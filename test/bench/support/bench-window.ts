@@ -12,8 +12,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { Session } from '../../../sidecar/protocol/session.ts';
-import { Desk } from '../../e2e/support/window.ts';
-import { closeBrowser, type Workbench } from '../../e2e/support/workbench.ts';
+import { Application } from '../../e2e/support/application.ts';
+import { closeBrowser } from '../../e2e/support/browser.ts';
+import type { Workbench } from '../../e2e/support/workbench.ts';
 import type { HostAnswers } from '../window-extension/extension.ts';
 import { ROW_WATCH } from './row-watch.ts';
 
@@ -24,13 +25,13 @@ export type Tree = 'fleet' | 'peer';
 
 /** A window of a real VS Code with the packaged extension and, beside it, one that answers a benchmark from inside. */
 export class BenchWindow implements AsyncDisposable {
-  readonly desk: Desk;
+  readonly app: Application;
   readonly window: Workbench;
   readonly #extension: string;
   readonly #portFile: string;
 
-  private constructor(desk: Desk, window: Workbench, extension: string, portFile: string) {
-    this.desk = desk;
+  private constructor(app: Application, window: Workbench, extension: string, portFile: string) {
+    this.app = app;
     this.window = window;
     this.#extension = extension;
     this.#portFile = portFile;
@@ -39,12 +40,12 @@ export class BenchWindow implements AsyncDisposable {
   /** With `onlyByView` Fairlead is activated when its view is opened, and not before. */
   static async open({ onlyByView = false } = {}): Promise<BenchWindow> {
     const portFile = join(tmpdir(), 'bench.port');
-    const desk = await Desk.open({
+    const app = await Application.open({
       smokeTestDriver: true,
       env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
       settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
     });
-    const extension = join(desk.world.repository.root, 'bench-extension');
+    const extension = join(app.world.repository.root, 'bench-extension');
     mkdirSync(extension);
     cpSync(join(SOURCE, 'package.json'), join(extension, 'package.json'));
     await build({
@@ -56,15 +57,15 @@ export class BenchWindow implements AsyncDisposable {
       external: ['vscode'],
       logLevel: 'warning',
     });
-    const window = await desk.window();
-    if (onlyByView) activateOnlyByView(desk);
-    return new BenchWindow(desk, window, extension, portFile);
+    const window = await app.window();
+    if (onlyByView) activateOnlyByView(app);
+    return new BenchWindow(app, window, extension, portFile);
   }
 
   /** Loads the window anew, with the extension that answers. */
   async load(): Promise<void> {
     rmSync(this.#portFile, { force: true });
-    const { server, world } = this.desk;
+    const { server, world } = this.app;
     const remote = `vscode-remote://127.0.0.1:${server.port}`;
     const payload = JSON.stringify([
       ['extensionDevelopmentPath', remote + this.#extension],
@@ -128,7 +129,7 @@ export class BenchWindow implements AsyncDisposable {
     this.window.page.removeAllListeners('console').removeAllListeners('pageerror');
     this.window.errors.length = 0;
     try {
-      await this.desk[Symbol.asyncDispose]();
+      await this.app[Symbol.asyncDispose]();
     } finally {
       await closeBrowser();
       rmSync(this.#portFile, { force: true });
@@ -137,7 +138,7 @@ export class BenchWindow implements AsyncDisposable {
 }
 
 /** From the next window on. */
-function activateOnlyByView({ server }: Desk): void {
+function activateOnlyByView({ server }: Application): void {
   const [manifest] = globSync(join(server.folder, 'extensions/fairlead.fairlead-*/package.json'));
   if (manifest === undefined) throw new Error('The extension is not installed.');
   const { activationEvents, ...rest } = JSON.parse(readFileSync(manifest, 'utf8'));

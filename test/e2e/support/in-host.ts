@@ -3,27 +3,27 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { HostResult } from '../host/cases.ts';
 import { SCENE_VARIABLE, type Scene } from '../host/scene.ts';
-import { Desk } from './window.ts';
-import { runInHost } from './workbench.ts';
+import { Application } from './application.ts';
+import { openBrowser } from './browser.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../host/main.ts');
 /** How long a window with its tests may take, in milliseconds. */
 const WITHIN_MS = 180_000;
 
-/** A desk whose windows run tests inside their extension host, beside the packaged extension. */
-export class HostDesk implements AsyncDisposable {
-  readonly desk: Desk;
+/** An application whose windows run tests inside their extension host, beside the packaged extension. */
+export class HostApplication implements AsyncDisposable {
+  readonly app: Application;
   readonly #folder: string;
 
-  private constructor(desk: Desk, folder: string) {
-    this.desk = desk;
+  private constructor(app: Application, folder: string) {
+    this.app = app;
     this.#folder = folder;
   }
 
-  static async open(): Promise<HostDesk> {
+  static async open(): Promise<HostApplication> {
     const scene = join(process.env.TMPDIR ?? '/tmp', `fairlead-scene-${process.pid}-${Date.now()}.json`);
-    const desk = await Desk.open({ smokeTestDriver: true, env: { [SCENE_VARIABLE]: scene } });
-    const folder = join(desk.world.repository.root, 'in-host');
+    const app = await Application.open({ smokeTestDriver: true, env: { [SCENE_VARIABLE]: scene } });
+    const folder = join(app.world.repository.root, 'in-host');
     mkdirSync(folder);
     writeFileSync(
       join(folder, 'package.json'),
@@ -43,12 +43,12 @@ export class HostDesk implements AsyncDisposable {
       external: ['vscode'],
       logLevel: 'warning',
     });
-    return new HostDesk(desk, folder);
+    return new HostApplication(app, folder);
   }
 
   /** Opens a window on `folder` and gives what became of each test in it. */
   async run(folder: string, scene: Omit<Scene, 'results' | 'logs' | 'program'>): Promise<HostResult[]> {
-    const { server, world } = this.desk;
+    const { server, world } = this.app;
     const results = join(this.#folder, `${scene.suite}.json`);
     const whole: Scene = {
       ...scene,
@@ -71,6 +71,29 @@ export class HostDesk implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.desk[Symbol.asyncDispose]();
+    await this.app[Symbol.asyncDispose]();
+  }
+}
+
+/**
+ * Opens a window that runs tests inside its extension host, and waits for their end: the exit code of the run, and what
+ * was written to the host's console. The server has to have the smoke-test driver.
+ */
+async function runInHost(url: string, withinMs: number): Promise<{ code: number; said: string }> {
+  const context = await (await openBrowser()).newContext();
+  try {
+    const page = await context.newPage();
+    const lines: string[] = [];
+    const ended = Promise.withResolvers<number>();
+    await page.exposeFunction('codeAutomationExit', (code: number) => ended.resolve(code));
+    await page.exposeFunction('codeAutomationLog', (_kind: string, args: unknown[]) =>
+      lines.push(args.join(' ')),
+    );
+    const timer = setTimeout(() => ended.reject(new Error(`no end:\n${lines.join('\n')}`)), withinMs);
+    await page.goto(url);
+    const code = await ended.promise.finally(() => clearTimeout(timer));
+    return { code, said: lines.join('\n') };
+  } finally {
+    await context.close();
   }
 }

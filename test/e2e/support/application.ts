@@ -11,13 +11,13 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 /** Where pictures of a run go; looked at by people, never compared. */
 export const PICTURES = join(ROOT, 'test/.output/pictures');
 
-export type DeskOptions = WorldOptions & Omit<CodeServerOptions, 'environment'>;
+export type ApplicationOptions = WorldOptions & Omit<CodeServerOptions, 'environment'>;
 
 /**
  * A person with an editor: a {@link World}, a VS Code server with the packaged extension, and its windows. Disposing
  * ends everything, and fails when a window that is open by then showed an error in its console.
  */
-export class Desk implements AsyncDisposable {
+export class Application implements AsyncDisposable {
   readonly world: World;
   readonly server: CodeServer;
   readonly #windows: Workbench[] = [];
@@ -27,7 +27,7 @@ export class Desk implements AsyncDisposable {
     this.server = server;
   }
 
-  static async open(options: DeskOptions = {}): Promise<Desk> {
+  static async open(options: ApplicationOptions = {}): Promise<Application> {
     const { settings, machineSettings, trust, smokeTestDriver, ...rest } = options;
     const world = await World.open(rest);
     const { environment } = world.fairlead;
@@ -39,7 +39,7 @@ export class Desk implements AsyncDisposable {
       ...(trust === undefined ? {} : { trust }),
       ...(smokeTestDriver === undefined ? {} : { smokeTestDriver }),
     });
-    return new Desk(world, server);
+    return new Application(world, server);
   }
 
   /** Opens a window on the repository, or on another folder; null for none. */

@@ -1,0 +1,72 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** Fairlead's view in the side bar of a window, and its icon. */
+export class FleetView {
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** How many need the person, as the icon of the view shows it: '' for none. */
+  async badge(): Promise<string> {
+    const badge = this.activity.locator('.badge-content');
+    return (await badge.isVisible()) ? ((await badge.textContent()) ?? '') : '';
+  }
+
+  get activity(): Locator {
+    return this.#page.locator('.activitybar').getByRole('tab', { name: /^Fairlead/ });
+  }
+
+  async open(): Promise<void> {
+    const fleet = this.#page.locator('.sidebar .composite.title', { hasText: /Fairlead/i });
+    if (!(await fleet.isVisible())) {
+      await this.activity.click();
+    }
+    await fleet.waitFor();
+  }
+
+  /** A row of the fleet, by what it shows. */
+  row(text: string | RegExp): Locator {
+    return this.#page.locator('.customview-tree .monaco-list-row', { hasText: text });
+  }
+
+  /** Chooses from the context menu of a row. */
+  async choose(row: Locator, item: string): Promise<void> {
+    await row.click({ button: 'right' });
+    // A click right after the opening would be taken for the end of the one that opened it.
+    await this.#page.locator('.monaco-menu .action-menu-item', { hasText: item }).hover();
+    await this.#page.keyboard.press('Enter');
+  }
+
+  /** Presses a button of a row, which is there while the mouse is. */
+  async act(row: Locator, name: string): Promise<void> {
+    await row.hover();
+    await row.locator(`.actions .action-label[aria-label^="${name}"]`).click();
+  }
+
+  /** What a screen reader says of each row of the fleet, in their order. */
+  async labels(): Promise<string[]> {
+    const rows = await this.#page.locator('.customview-tree .monaco-list-row').all();
+    const labels = await Promise.all(
+      rows.map(async (row) => ({
+        at: Number(await row.getAttribute('data-index')),
+        label: (await row.getAttribute('aria-label')) ?? '',
+      })),
+    );
+    return labels.sort((a, b) => a.at - b.at).map(({ label }) => label);
+  }
+
+  /** Titles of the rows whose icon the workbench does not have. */
+  async withoutIcon(): Promise<string[]> {
+    return this.#page.evaluate(`[...document.querySelectorAll('.customview-tree .monaco-list-row')].filter((row) => {
+      const icon = row.querySelector('.custom-view-tree-node-item-icon');
+      return icon === null || ['none', '""', 'normal'].includes(getComputedStyle(icon, '::before').content);
+    }).map((row) => row.getAttribute('aria-label'))`);
+  }
+
+  /** What the view says while it has no row. */
+  get welcome(): Locator {
+    return this.#page.locator('.welcome-view-content:visible');
+  }
+}
