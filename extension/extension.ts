@@ -33,8 +33,10 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
   // Whatever comes of the rest, it is ended with the window.
   extension.subscriptions.push(made);
   // First, so that the sidecar is on its way while the parts are made.
-  made.connection.open(hasRepository).catch((error: unknown) => made.output.error(failureOf(error).message));
-  extension.subscriptions.push(new FleetView(made));
+  const opened = made.connection.open(hasRepository, () => view.whenDrawn);
+  opened.catch((error: unknown) => made.output.error(failureOf(error).message));
+  const view = new FleetView(made);
+  extension.subscriptions.push(view);
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
   await new Promise((resolve) => setTimeout(resolve));
   const present = (error: unknown) => presentFailure(made, error);

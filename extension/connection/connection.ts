@@ -24,8 +24,11 @@ export type ConnectionState =
   | { kind: 'ended' }
   | { kind: 'failed'; failure: Failure };
 
-/** How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds. */
-const DRAWN_WITHIN_MS = 100;
+/**
+ * How long what was seen at a first look has to be drawn before the client library takes the thread, in milliseconds: a
+ * view that is not open never asks for it.
+ */
+const DRAWN_WITHIN_MS = 500;
 
 /** Waits before the connection is made again after it was lost, in milliseconds; the last one is repeated. */
 const BACK_OFF_MS = [50, 200, 1_000, 3_000, 10_000] as const;
@@ -50,6 +53,7 @@ export class Connection implements vscode.Disposable {
   readonly #build: string;
   readonly #stateChanged = new vscode.EventEmitter<ConnectionState>();
   readonly onDidChangeState = this.#stateChanged.event;
+  readonly #opened = Promise.withResolvers<void>();
   readonly #prefetched = new vscode.EventEmitter<readonly Session[]>();
   /** The sessions of a sidecar that runs, before there is a connection that could be asked for them. */
   readonly onDidPrefetch = this.#prefetched.event;
@@ -143,23 +147,33 @@ export class Connection implements vscode.Disposable {
   }
 
   /**
-   * To be called once, when the window is there: looks at what a running sidecar has, then connects. Whoever asks for
-   * something meanwhile is not kept waiting. A sidecar that does not run is started when `isWanted`; else with the first
-   * request.
+   * To be called once, when the window is there: looks at what a running sidecar has, lets that be `drawn`, then connects.
+   * Whoever asks for something meanwhile is not kept waiting. A sidecar that does not run is started when `isWanted`; else
+   * with the first request.
    */
-  async open(isWanted: () => Promise<boolean>): Promise<void> {
-    const socket = this.#program.remembered;
-    const sessions =
-      socket === undefined
-        ? undefined
-        : await firstLook(socket, { build: this.#build, version: this.#version });
-    if (sessions !== undefined && !this.#disposed) {
-      this.#prefetched.fire(sessions);
-      await new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
-    } else if (!(await isWanted())) {
-      return;
+  async open(isWanted: () => Promise<boolean>, drawn: () => Promise<void>): Promise<void> {
+    try {
+      const socket = this.#program.remembered;
+      const sessions =
+        socket === undefined
+          ? undefined
+          : await firstLook(socket, { build: this.#build, version: this.#version });
+      if (sessions !== undefined && !this.#disposed) {
+        this.#prefetched.fire(sessions);
+        const patience = new Promise((resolve) => setTimeout(resolve, DRAWN_WITHIN_MS));
+        await Promise.race([drawn(), patience]);
+      } else if (!(await isWanted())) {
+        return;
+      }
+    } finally {
+      this.#opened.resolve();
     }
     await this.start();
+  }
+
+  /** Resolves when what is to be seen first has been looked at and drawn. */
+  get whenOpened(): Promise<void> {
+    return this.#opened.promise;
   }
 
   /** Connects when that has not been done; after a failure, again. */

@@ -33,6 +33,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   #shape = '';
   /** Whether rows were ever asked for. */
   #isDrawn = false;
+  readonly #drawn = Promise.withResolvers<void>();
 
   constructor(fleet: Fleet, ownRepositories: () => readonly string[]) {
     this.#fleet = fleet;
@@ -44,6 +45,11 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       fleet.onDidChange((change) => this.#onChange(change)),
       new vscode.Disposable(() => clearInterval(ages)),
     ];
+  }
+
+  /** Resolves when VS Code has rows for the first time. */
+  get whenDrawn(): Promise<void> {
+    return this.#drawn.promise;
   }
 
   refresh(): void {
@@ -120,7 +126,10 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#shape = this.#shapeNow();
     this.#isDrawn = true;
     // The items of the rows are taken in this turn.
-    setImmediate(() => performance.mark('fairlead.handed'));
+    setImmediate(() => {
+      performance.mark('fairlead.handed');
+      this.#drawn.resolve();
+    });
     return this.#roots();
   }
 

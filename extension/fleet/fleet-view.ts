@@ -60,19 +60,26 @@ export class FleetView implements vscode.Disposable {
         if (node?.kind === 'session') lastUsed.use(node.id);
       }),
       this.#view.onDidChangeVisibility(() => {
-        this.#connect();
+        void this.#connect();
         this.#draw();
       }),
     ];
-    this.#connect();
+    void this.#connect();
     this.#draw();
   }
 
+  /** Resolves when the rows were handed to VS Code for the first time; never while nobody looks. */
+  get whenDrawn(): Promise<void> {
+    return this.#tree.whenDrawn;
+  }
+
   /** A view that is looked at wants to know what there is. */
-  #connect(): void {
-    if (!this.#view.visible || this.#parts.connection.state.kind !== 'off') return;
+  async #connect(): Promise<void> {
+    const { connection } = this.#parts;
+    await connection.whenOpened;
+    if (!this.#view.visible || connection.state.kind !== 'off') return;
     // The connection tells of a failure by its state.
-    this.#parts.connection.start().catch(() => {});
+    connection.start().catch(() => {});
   }
 
   #draw(): void {
