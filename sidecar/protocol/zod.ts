@@ -7,5 +7,5 @@ import en from 'zod/v4/locales/en.js';
 
 config(en());
 
-export { $ZodError as ZodError } from 'zod/v4/core';
 export * from 'zod/mini';
+export { $ZodError as ZodError } from 'zod/v4/core';
