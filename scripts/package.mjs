@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -82,8 +83,11 @@ function packageFor(target) {
     // Neither `files` nor `.vscodeignore` is a warning; what is staged is what is meant.
     writeFileSync(join(stage, '.vscodeignore'), '.vscodeignore\n');
     stageBundles(stage, target);
-    vsce({ node, stage, file, target, flags: vsceFlags() });
-    const { size } = statSync(file);
+    // Whoever installs the one before is not to find half of this one.
+    const half = join(values.out, `.${process.pid}-${target}.vsix`);
+    vsce({ node, stage, file: half, target, flags: vsceFlags() });
+    const { size } = statSync(half);
+    renameSync(half, file);
     if (size > BUDGET)
       throw new Error(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
     console.log(`${file}  ${(size / 1e6).toFixed(2)} MB`);
