@@ -33,9 +33,20 @@ export class FleetView {
 
   /** Chooses from the context menu of a row. */
   async choose(row: Locator, item: string): Promise<void> {
-    await row.click({ button: 'right' });
+    const entry = this.#page.locator('.monaco-menu .action-menu-item', { hasText: item });
+    const opened = () =>
+      entry.waitFor({ timeout: 3_000 }).then(
+        () => true,
+        () => false,
+      );
+    // A question that closes gives the focus back a moment later, which closes a menu.
+    for (let tries = 1; ; tries += 1) {
+      await row.click({ button: 'right' });
+      if (await opened()) break;
+      if (tries === 10) throw new Error(`the menu of the row never has ${item}`);
+    }
     // A click right after the opening would be taken for the end of the one that opened it.
-    await this.#page.locator('.monaco-menu .action-menu-item', { hasText: item }).hover();
+    await entry.hover();
     await this.#page.keyboard.press('Enter');
   }
 
