@@ -227,7 +227,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       hasMembers ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
     );
     const now = Date.now();
-    item.id = `session:${id}`;
+    // A row of its own: VS Code keeps one that it has, folded, when it turns into a parent.
+    item.id = hasMembers ? `family:${id}` : `session:${id}`;
     const first = this.#fleet.get(session.family);
     const attempt =
       first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : undefined;
