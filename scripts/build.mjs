@@ -1,17 +1,18 @@
 // Bundles every entry point into dist/. Runs on Node 20 and newer.
 import { createHash } from 'node:crypto';
 import {
-  cpSync,
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
 
@@ -69,6 +70,24 @@ const plainLetters = {
 
 const identity = identify();
 
+/** Replaces a file at once, and only where it changes: what is built may be running. */
+function put(file, contents) {
+  if (existsSync(file) && readFileSync(file).equals(contents)) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const half = `${file}.${process.pid}`;
+  writeFileSync(half, contents);
+  renameSync(half, file);
+}
+
+const puts = {
+  name: 'puts',
+  setup({ onEnd }) {
+    onEnd(({ outputFiles = [] }) => {
+      for (const { path, contents } of outputFiles) put(path, contents);
+    });
+  },
+};
+
 const options = {
   entryPoints: Object.fromEntries(
     Object.entries(ENTRIES).filter(([, source]) => existsSync(join(root, source))),
@@ -81,6 +100,7 @@ const options = {
   target: 'node22',
   conditions: ['node'],
   external: ['node-pty'],
+  write: false,
   define: {
     __FAIRLEAD_VERSION__: JSON.stringify(pkg.version),
     __FAIRLEAD_BUILD__: JSON.stringify(identity.id),
@@ -93,7 +113,7 @@ const options = {
   // What is read and hashed at every start is a quarter less. Names stay: the log has them.
   minifyWhitespace: true,
   legalComments: 'linked',
-  plugins: [plainLetters],
+  plugins: [plainLetters, puts],
   logLevel: 'warning',
 };
 
@@ -101,15 +121,24 @@ const options = {
 function copyNodePty() {
   const from = join(root, 'node_modules', 'node-pty');
   const to = join(dist, 'node_modules', 'node-pty');
-  rmSync(to, { recursive: true, force: true });
-  mkdirSync(to, { recursive: true });
   const target = `${process.platform}-${process.arch}`;
-  for (const part of ['package.json', 'LICENSE', 'lib', join('prebuilds', target), 'build/Release']) {
-    if (!existsSync(join(from, part))) continue;
-    cpSync(join(from, part), join(to, part), {
-      recursive: true,
-      filter: (source) => statSync(source).isDirectory() || !/\.(map|test\.js|pdb)$/.test(source),
-    });
+  const kept = new Set();
+  const copy = (path) => {
+    const source = join(from, path);
+    if (!existsSync(source)) return;
+    const status = statSync(source);
+    if (status.isDirectory()) for (const name of readdirSync(source)) copy(join(path, name));
+    else if (!/\.(map|test\.js|pdb)$/.test(source)) {
+      put(join(to, path), readFileSync(source));
+      chmodSync(join(to, path), status.mode);
+      kept.add(path);
+    }
+  };
+  for (const part of ['package.json', 'LICENSE', 'lib', join('prebuilds', target), 'build/Release'])
+    copy(part);
+  for (const entry of readdirSync(to, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (!entry.isDirectory() && !kept.has(relative(to, file))) rmSync(file);
   }
 }
 
@@ -127,14 +156,15 @@ const extensionOptions = {
   ...options,
   entryPoints: { extension: 'extension/extension.ts', client: 'extension/connection/client.ts' },
   external: ['vscode'],
-  plugins: [plainLetters, lazyClient],
+  plugins: [plainLetters, lazyClient, puts],
   banner: {},
   minify: true,
 };
 
 mkdirSync(dist, { recursive: true });
 copyNodePty();
-writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`);
+const manifest = `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`;
+put(join(dist, 'package.json'), Buffer.from(manifest));
 if (process.argv.includes('--watch')) {
   const parts = { sidecar: options, extension: extensionOptions };
   for (const [part, each] of Object.entries(parts)) {
@@ -147,7 +177,7 @@ if (process.argv.includes('--watch')) {
         });
       },
     };
-    await (await context({ ...each, plugins: [...(each.plugins ?? []), tell] })).watch();
+    await (await context({ ...each, plugins: [...each.plugins, tell] })).watch();
   }
   console.log('Watching; every change is built. Ctrl-C ends.');
 } else {

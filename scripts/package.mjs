@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -71,6 +72,8 @@ if (!hasRepository) {
 function packageFor(target) {
   const stage = mkdtempSync(join(tmpdir(), 'fairlead-vsix-'));
   const file = join(values.out, `${name}-${target}-${version}.vsix`);
+  // Whoever installs the one before is not to find half of this one.
+  const half = join(values.out, `.${process.pid}-${target}.vsix`);
   try {
     for (const each of FILES) cpSync(join(root, each), join(stage, each), { recursive: true });
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -82,8 +85,9 @@ function packageFor(target) {
     // Neither `files` nor `.vscodeignore` is a warning; what is staged is what is meant.
     writeFileSync(join(stage, '.vscodeignore'), '.vscodeignore\n');
     stageBundles(stage, target);
-    vsce({ node, stage, file, target, flags: vsceFlags() });
-    const { size } = statSync(file);
+    vsce({ node, stage, file: half, target, flags: vsceFlags() });
+    const { size } = statSync(half);
+    renameSync(half, file);
     if (size > BUDGET)
       throw new Error(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
     console.log(`${file}  ${(size / 1e6).toFixed(2)} MB`);
@@ -91,6 +95,7 @@ function packageFor(target) {
     console.error(error.message);
     process.exitCode = 1;
   } finally {
+    rmSync(half, { force: true });
     rmSync(stage, { recursive: true, force: true });
   }
 }

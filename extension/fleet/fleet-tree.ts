@@ -27,8 +27,11 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   readonly #disposables: vscode.Disposable[];
   /** Rows that were handed out, so that a fire names the very object. */
   readonly #nodes = new Map<string, FleetNode>();
-  /** Sessions whose row was drawn, and whether others hung below it. */
-  readonly #drawnAsParent = new Map<string, boolean>();
+  /**
+   * Sessions and whether others hung below them when the whole tree was last drawn. Drawn alone meanwhile, a row stays what
+   * it is: VS Code folds one that turns into a parent.
+   */
+  readonly #standsAsParent = new Map<string, boolean>();
   /** What was last drawn, as text: whether a change moves anything. */
   #shape = '';
   /** Whether rows were ever asked for. */
@@ -67,8 +70,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       // The view shows that it waits; a first answer without rows would have to be followed by another.
       return this.#fleet.isLoaded ? this.#top() : this.#fleet.whenKnown.then(() => this.#top());
     }
-    if (node.kind === 'repository') return this.#heads(node.repo).map(({ id }) => this.#session(id));
-    return this.#fleet.membersOf(node.id).map(({ id }) => this.#session(id));
+    return this.#stand(node.kind === 'repository' ? this.#heads(node.repo) : this.#fleet.membersOf(node.id));
   }
 
   getParent(node: FleetNode): FleetNode | undefined {
@@ -106,14 +108,11 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     this.#pace.all();
   }
 
-  /**
-   * One that came, went, or got or lost its members waits for the whole tree: drawn alone, a row that turns into a parent
-   * would be folded.
-   */
+  /** One that came, went, or got or lost its members waits for the whole tree. */
   #redraw(rows: readonly FleetNode[] | undefined): void {
     const isSame = ({ kind, id }: FleetNode) =>
       kind === 'repository' ||
-      (this.#fleet.get(id) !== undefined && this.#drawnAsParent.get(id) === this.#hasMembers(id));
+      (this.#fleet.get(id) !== undefined && this.#standsAsParent.get(id) === this.#hasMembers(id));
     const same = rows?.filter(isSame);
     if (same?.length !== 0) this.#changed.fire(same);
   }
@@ -140,10 +139,18 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const ofWindow = repos.filter((repo) => own.includes(repo) && !flat.includes(repo));
     const others = repos.filter((repo) => !own.includes(repo));
     return [
-      ...flat.flatMap((repo) => this.#heads(repo).map(({ id }) => this.#session(id))),
+      ...flat.flatMap((repo) => this.#stand(this.#heads(repo))),
       ...ofWindow.map((repo) => this.#repository(repo)),
       ...others.map((repo) => this.#repository(repo)),
     ];
+  }
+
+  /** Their rows, in a tree that is drawn as a whole. */
+  #stand(sessions: readonly Session[]): FleetNode[] {
+    return sessions.map(({ id }) => {
+      this.#standsAsParent.set(id, this.#hasMembers(id));
+      return this.#session(id);
+    });
   }
 
   /** The only repository of the window needs no row of its own. */
@@ -212,8 +219,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const session = this.#fleet.get(id);
     // It was archived between the asking for rows and the asking for this one.
     if (session === undefined) return new vscode.TreeItem('');
-    const hasMembers = this.#hasMembers(id);
-    this.#drawnAsParent.set(id, hasMembers);
+    const hasMembers = this.#standsAsParent.get(id) ?? this.#hasMembers(id);
     const node = this.#session(id);
     if (node.kind === 'session') node.need = session.need;
     const item = new vscode.TreeItem(
@@ -221,7 +227,8 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       hasMembers ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
     );
     const now = Date.now();
-    item.id = `session:${id}`;
+    // A row of its own: VS Code keeps one that it has, folded, when it turns into a parent.
+    item.id = hasMembers ? `family:${id}` : `session:${id}`;
     const first = this.#fleet.get(session.family);
     const attempt =
       first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : undefined;

@@ -25,6 +25,12 @@ const ASLEEP: Record<Pane, string> = {
 
 const RESET = '\u001bc\u001b[3J';
 
+/**
+ * Drawn as large as there is room: VS Code draws nothing larger, and passes on no `undefined`, which should end what was
+ * overridden. Source: `ExtHostPseudoterminal` of VS Code 1.105 to 1.128, seen.
+ */
+const AS_LARGE_AS_IT_IS: vscode.TerminalDimensions = { columns: 0xffff, rows: 0xffff };
+
 /** What a terminal says by itself: focus came or went, and answers to what the program asked it. */
 const FOCUS_IN = '\u001b[I';
 const FOCUS_OUT = '\u001b[O';
@@ -52,7 +58,7 @@ export class SessionPty implements vscode.Pseudoterminal {
   readonly onDidClose = this.#closed.event;
   readonly #renamed = new vscode.EventEmitter<string>();
   readonly onDidChangeName = this.#renamed.event;
-  readonly #overridden = new vscode.EventEmitter<vscode.TerminalDimensions | undefined>();
+  readonly #overridden = new vscode.EventEmitter<vscode.TerminalDimensions>();
   readonly onDidOverrideDimensions = this.#overridden.event;
   /** As large as it is in this window. */
   #size: Size | undefined;
@@ -160,7 +166,8 @@ export class SessionPty implements vscode.Pseudoterminal {
   #draw(foreign: Size | undefined): void {
     if (isSame(foreign, this.#foreign)) return;
     this.#foreign = foreign;
-    this.#overridden.fire(foreign && { columns: foreign.cols, rows: foreign.rows });
+    const drawn = foreign && { columns: foreign.cols, rows: foreign.rows };
+    this.#overridden.fire(drawn ?? AS_LARGE_AS_IT_IS);
   }
 
   #attend(keys: string): void {

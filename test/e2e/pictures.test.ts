@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFailed } from 'vitest';
 import { HARBOUR } from '../support/harbour-library.ts';
-import { Application, PICTURES } from './support/application.ts';
+import { type Application, PICTURES } from './support/application.ts';
 import { Harbour } from './support/harbour.ts';
 import { windowTest } from './support/window-test.ts';
 import type { Workbench } from './support/workbench.ts';
@@ -27,21 +27,20 @@ describe('pictures', () => {
   it('show every state in every theme, and nothing that cannot be read', async ({ app, onTestFinished }) => {
     const harbour = new Harbour(app.world);
     onTestFinished(() => harbour.release());
-    await harbour.elsewhere();
-    const rewritten = await harbour.rewrites();
-    await harbour.landed();
-    await harbour.sleeps();
-    await harbour.waits();
-    await harbour.interrupted();
+    // What is done and waits for nothing, side by side.
+    const [rewritten, lands, queued] = await Promise.all([
+      harbour.rewrites(),
+      harbour.finishes('Draw the boats', 'docs/boats.md', '# Boats\n'),
+      harbour.finishes('Name the boats', 'docs/names.md', '# Names\n'),
+      harbour.elsewhere(),
+    ]);
+    await Promise.all([harbour.landed(), harbour.sleeps(), harbour.rests(), harbour.interrupted()]);
+    await Promise.all([harbour.attempts(), harbour.finishes(), harbour.works(), harbour.waits()]);
+    // The oldest need is the first.
     await harbour.fails();
     await harbour.plans();
-    await harbour.attempts();
-    const lands = await harbour.finishes('Draw the boats', 'docs/boats.md', '# Boats\n');
-    const queued = await harbour.finishes('Name the boats', 'docs/names.md', '# Names\n');
-    await harbour.finishes();
     await harbour.asksPermission();
     await harbour.asksQuestion();
-    await harbour.works();
     await harbour.conflicts(rewritten.id);
     await harbour.land(lands.id, 'sleep 1000');
     await harbour.land(queued.id, 'sleep 1000');
@@ -51,7 +50,7 @@ describe('pictures', () => {
     await window.fleet.open();
     await window.fleet.row('Add longest() to Harbour').click();
     await window.terminal.shows(/Do you want to/);
-    await window.page.mouse.move(700, 20);
+    await window.restMouse();
     expect(await window.fleet.withoutIcon()).toEqual([]);
     for (const [name, [theme, drawn]] of Object.entries(THEMES)) {
       await window.colourTheme(theme, drawn);
@@ -66,11 +65,19 @@ describe('pictures', () => {
     await window.status.hover();
     await window.page.locator('.workbench-hover', { hasText: 'New session' }).waitFor();
     await app.picture(window, 'status bar');
-    await window.page.mouse.move(700, 20);
+    await window.restMouse();
     await window.widenSidebar(200);
     await app.picture(window, 'fleet narrow');
     await story(window, harbour);
     await flows(app, window);
+
+    const { session, goOn } = await harbour.begins();
+    await expect
+      .poll(() => window.fleet.row('Trim the lamps').getAttribute('aria-label'))
+      .toContain('starting');
+    await app.picture(window, 'fleet starting');
+    goOn();
+    await app.world.finished(session.id);
 
     const ptyhost = await app.world.fairlead.ptyhostPid();
     if (ptyhost === undefined) throw new Error('no ptyhost runs');
@@ -81,36 +88,6 @@ describe('pictures', () => {
       .poll(() => window.fleet.row('Write the tests of Harbour').getAttribute('aria-label'))
       .toContain('terminal lost');
     await app.picture(window, 'fleet terminals lost');
-  });
-
-  it('show each view without a session', { timeout: 200_000 }, async () => {
-    await using app = await Application.open(STILL);
-    const welcome = async (name: string, folder?: string | null) => {
-      await using window = await app.window(folder, { width: 800, height: 500 });
-      await window.fleet.open();
-      await window.fleet.welcome.getByRole('button').first().waitFor();
-      await app.picture(window, `welcome ${name}`);
-      return window;
-    };
-    await welcome('no folder', null);
-    const plain = join(app.world.repository.root, 'plain');
-    mkdirSync(plain);
-    await welcome('no repository', plain);
-    {
-      await using window = await app.window();
-      await window.fleet.open();
-      await window.fleet.welcome.getByRole('button', { name: 'How It Works' }).click();
-      await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
-      await app.picture(window, 'walkthrough');
-    }
-    await using bare = await Application.open({ env: { PATH: '/usr/bin:/bin' }, ...STILL });
-    await using window = await bare.window();
-    await window.fleet.open();
-    await window.fleet.welcome.getByText('Claude Code was not found').waitFor();
-    await bare.picture(window, 'welcome no claude');
-    await window.command('Fairlead: Doctor');
-    await window.question.getByText('claude', { exact: true }).waitFor();
-    await bare.picture(window, 'doctor');
   });
 });
 
@@ -168,6 +145,7 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
   await window.page.setViewportSize({ width: 1280, height: 800 });
   await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
   await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
+  await coloured(window);
   await window.fleet.row('Add longest() to Harbour').click();
   await clip(window, 'fairlead');
 
@@ -184,6 +162,7 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
 
   await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
   await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
+  await coloured(window);
   await window.fleet.act(window.fleet.row('Write a usage section'), 'Land');
   await window.dialog.waitFor();
   await clip(window, 'land');
@@ -191,12 +170,14 @@ async function story(window: Workbench, harbour: Harbour): Promise<void> {
   expect(harbour.repository.show('main', 'README.md')).toBe(HARBOUR['README.md']);
 }
 
+/** Waits until the open changes are in the colours of their language. */
+async function coloured(window: Workbench): Promise<void> {
+  await window.page.locator('.multiDiffEntry .view-line span[class*="mtk"]:not(.mtk1)').first().waitFor();
+}
+
 async function clip(window: Workbench, name: string): Promise<void> {
   mkdirSync(join(PICTURES, 'published'), { recursive: true });
-  // Where nothing answers to it with a hover.
-  const { width, height } = window.page.viewportSize() ?? { width: 800, height: 500 };
-  await window.page.mouse.move(width - 40, height * 0.55);
-  await window.page.locator('.workbench-hover:visible').waitFor({ state: 'hidden' });
+  await window.restMouse();
   await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
   await window.page.screenshot({ path: join(PICTURES, 'published', `${name}.png`), animations: 'disabled' });
 }

@@ -31,9 +31,7 @@ describe('a window with several repositories', () => {
     await window.pick('Start');
     await window.fleet.row('Work on the pier').waitFor();
 
-    await window.page.keyboard.press('Control+P');
-    await window.answer('app.js');
-    await window.tab('app.js').waitFor();
+    await window.openFile('app.js');
     await window.command('Fairlead: New Session');
     await window.question.getByText('New Session').waitFor();
     await window.answer('Work on the answer');

@@ -95,6 +95,54 @@ describe('terminals of sessions', () => {
     await window.terminal.shows('Hello.');
   });
 
+  it('have the size of the window that is used, where two show them', async ({ app, window }) => {
+    const { id } = await greeted(app, 'Greet two windows');
+    await using other = await app.window(undefined, { width: 1000, height: 640 });
+    for (const each of [window, other]) {
+      await each.fleet.open();
+      await each.fleet.row('Greet two windows').click();
+      await each.terminal.shows('Hello.');
+    }
+    const [agent] = await running(app, id, 'agent');
+    if (agent === undefined) throw new Error('no agent runs');
+    const kernel = () => sizeOf(agent.pid);
+    // The one that came last. The other draws it as small.
+    await expect.poll(() => kernel().cols).toBeLessThan(100);
+    const small = kernel();
+    for (const each of [window, other]) await expect.poll(() => each.terminal.rows()).toBe(small.rows);
+    await window.terminal.type('from the large');
+    await expect.poll(() => kernel().cols).toBeGreaterThan(small.cols);
+    const large = kernel();
+    expect(large.rows).toBeGreaterThan(small.rows);
+    await expect.poll(() => window.terminal.rows()).toBe(large.rows);
+    await window.terminal.shows('from the large');
+    await other.terminal.type(' and the small');
+    await expect.poll(kernel).toEqual(small);
+    for (const each of [window, other]) {
+      await expect.poll(() => each.terminal.rows()).toBe(small.rows);
+      await each.terminal.shows('from the large and the small');
+    }
+  });
+
+  it('have links to the files of the session', async ({ app, window }) => {
+    const { world } = app;
+    world.model
+      .when(prompt('Number the piers'))
+      .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/docs/piers.txt`, content: 'One\nTwo\nThree\n' }))
+      .thenSays('The second one is in docs/piers.txt:2 now.');
+    const { id } = await world.start('Number the piers', '--mode', 'acceptEdits');
+    await world.finished(id);
+    await window.fleet.open();
+    await window.fleet.row('Number the piers').click();
+    await window.terminal.shows('docs/piers.txt:2 now');
+    await window.terminal.followLink('docs/piers.txt:2', 'Open the file of the session');
+    await window.tab('piers.txt').waitFor();
+    await window.page.locator('.editor-instance').getByText('Three').waitFor();
+    await window.page.locator('.statusbar-item', { hasText: 'Ln 2, Col 1' }).waitFor();
+    // As it is in the session, not in the person's checkout.
+    expect(world.repository.read('docs/piers.txt')).toBeUndefined();
+  });
+
   it('that flood leave the window alive, and end at Ctrl-C', async ({ app, window }) => {
     const session = await greeted(app, 'Greet the flood');
     await window.fleet.open();

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { prompt } from '../support/model/story.ts';
@@ -13,6 +14,7 @@ describe('where there is no session the view says what to do', () => {
     await using window = await app.window(null);
     await window.fleet.open();
     await welcome(window, 'Open a folder of a git repository');
+    await app.picture(window, 'welcome no folder');
     await window.fleet.welcome.getByRole('button', { name: 'Open Folder' }).click();
     await window.question.waitFor();
   });
@@ -23,6 +25,7 @@ describe('where there is no session the view says what to do', () => {
     await using window = await app.window(folder);
     await window.fleet.open();
     await welcome(window, 'This folder is in no git repository with a commit');
+    await app.picture(window, 'welcome no repository');
     const plain = app.world.repository.at(folder);
     plain.git('init', '--quiet');
     plain.commit({ 'README.md': 'Plain\n' }, 'Start');
@@ -30,22 +33,36 @@ describe('where there is no session the view says what to do', () => {
     await welcome(window, 'No session yet');
   });
 
-  it('in a repository: to start one, or to see how it works', async ({ window }) => {
+  it('in a repository: to start one, or to see how it works', async ({ app, window }) => {
     await window.fleet.open();
     await welcome(window, 'No session yet');
+    await app.picture(window, 'welcome no session');
     await window.fleet.welcome.getByRole('button', { name: 'How It Works' }).click();
     await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
+    await app.picture(window, 'walkthrough');
     await window.fleet.welcome.getByRole('button', { name: 'New Session' }).click();
     await window.question.getByText('New Session').waitFor();
   });
 
-  it('without claude: to install it', async () => {
-    await using app = await Application.open({ env: { PATH: '/usr/bin:/bin' } });
+  it('while the sidecar starts: that it does, and without claude: to install it', async ({
+    onTestFinished,
+  }) => {
+    const slow = new SlowNode();
+    onTestFinished(() => slow[Symbol.dispose]());
+    await using app = await Application.open({
+      env: { PATH: '/usr/bin:/bin' },
+      machineSettings: { 'fairlead.nodePath': slow.program },
+    });
     await using window = await app.window();
     await window.fleet.open();
+    await welcome(window, 'Connecting');
+    await app.picture(window, 'welcome connecting');
+    slow.goOn();
     await welcome(window, 'Claude Code was not found');
+    await app.picture(window, 'welcome no claude');
     await window.fleet.welcome.getByRole('button', { name: 'Doctor' }).click();
     await window.question.getByText('claude', { exact: true }).waitFor();
+    await app.picture(window, 'doctor');
   });
 
   it('when the sidecar cannot start: why, and starts it once it can', async () => {
@@ -57,6 +74,7 @@ describe('where there is no session the view says what to do', () => {
       await using window = await app.window();
       await window.fleet.open();
       await welcome(window, 'The sidecar could not be started');
+      await app.picture(window, 'welcome failed');
       await expect.poll(() => window.status.getAttribute('aria-label')).toContain(home);
       await window.fleet.welcome.getByRole('button', { name: 'Show Log' }).click();
       await window.page
@@ -90,6 +108,7 @@ describe('in Restricted Mode', () => {
       await using window = await app.window();
       await window.fleet.open();
       await welcome(window, 'This workspace is in Restricted Mode');
+      await app.picture(window, 'welcome restricted mode');
     }
     world.model.when(prompt('Say hello')).says('Hello.');
     const { id } = await world.start('Say hello');
@@ -124,6 +143,26 @@ describe('in Restricted Mode', () => {
     window.forgive(/Extension `vscode\.[\w-]+` is already registered/);
   });
 });
+
+/** A Node that starts no sidecar before it is told to. */
+class SlowNode implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'fairlead-slow-'));
+  readonly #gate = join(this.#folder, 'gate');
+  readonly program = join(this.#folder, 'node');
+
+  constructor() {
+    const waits = `case "$*" in *' up '*) while [ ! -e '${this.#gate}' ]; do sleep 0.1; done;; esac`;
+    writeFileSync(this.program, `#!/bin/sh\n${waits}\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 });
+  }
+
+  goOn(): void {
+    writeFileSync(this.#gate, '');
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
 
 async function welcome(window: Workbench, text: string): Promise<void> {
   await window.fleet.welcome.getByText(text).waitFor();

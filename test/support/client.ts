@@ -50,6 +50,8 @@ export class TestClient implements Disposable {
       return { answer: (await options.answers?.(question, secret)) ?? null };
     });
     connection.onError(() => {});
+    // Requests that are open would stay so.
+    socket.once('close', () => connection.dispose());
     connection.onUnhandledNotification(() => {});
     connection.listen();
     const answer = await connection.sendRequest(Initialize.method, {

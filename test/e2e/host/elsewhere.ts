@@ -15,6 +15,7 @@ export function elsewhereTests(): void {
       const { activationEvents }: { activationEvents: string[] } = fairlead().packageJSON;
       assert.deepEqual(activationEvents.toSorted(), [
         'onFileSystem:fairlead',
+        'onFileSystem:fairlead-text',
         'onStartupFinished',
         'onView:fairlead.fleet',
       ]);

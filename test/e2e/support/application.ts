@@ -52,9 +52,10 @@ export class Application implements AsyncDisposable {
     return window;
   }
 
-  /** Keeps a picture of a window. */
+  /** Keeps a picture of a window, once what VS Code shows for a moment only has gone. */
   async picture(window: Workbench, name: string): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });
+    await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
     await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
   }
 

@@ -32,6 +32,8 @@ const QUIET = {
   'terminal.integrated.gpuAcceleration': 'off',
   'terminal.integrated.confirmOnExit': 'never',
   'terminal.integrated.confirmOnKill': 'never',
+  // Else it opens a shell of its own in a panel that is empty after a reload, if it comes to that before the extension.
+  'terminal.integrated.hideOnStartup': 'whenEmpty',
   'workbench.editor.enablePreview': false,
   'editor.accessibilitySupport': 'off',
 };

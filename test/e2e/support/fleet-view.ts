@@ -33,10 +33,28 @@ export class FleetView {
 
   /** Chooses from the context menu of a row. */
   async choose(row: Locator, item: string): Promise<void> {
-    await row.click({ button: 'right' });
+    const entry = this.#page.locator('.monaco-menu .action-menu-item', { hasText: item });
+    // It is not there when a question that closed gave the focus back meanwhile, and is another's when the rows moved.
+    for (let tries = 1; !(await this.#opensMenu(row, entry)); tries += 1) {
+      if (tries === 10) throw new Error(`the menu of the row never has ${item}`);
+      await this.#page.keyboard.press('Escape');
+    }
     // A click right after the opening would be taken for the end of the one that opened it.
-    await this.#page.locator('.monaco-menu .action-menu-item', { hasText: item }).hover();
+    await entry.hover();
     await this.#page.keyboard.press('Enter');
+  }
+
+  /** Whether the menu that came where the row was is that of the row, and has the entry. */
+  async #opensMenu(row: Locator, entry: Locator): Promise<boolean> {
+    await row.scrollIntoViewIfNeeded();
+    const before = await row.boundingBox();
+    if (before === null) return false;
+    await this.#page.mouse.click(before.x + 60, before.y + before.height / 2, { button: 'right' });
+    const isOpen = await entry.waitFor({ timeout: 3_000 }).then(
+      () => true,
+      () => false,
+    );
+    return isOpen && (await row.boundingBox())?.y === before.y;
   }
 
   /** Presses a button of a row, which is there while the mouse is. */

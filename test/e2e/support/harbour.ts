@@ -1,4 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Session } from '../../../sidecar/protocol/session.ts';
+import { CLAUDE } from '../../support/claude.ts';
 import { ADD_LONGEST, HARBOUR, USAGE } from '../../support/harbour-library.ts';
 import { prompt } from '../../support/model/story.ts';
 import type { TestRepository } from '../../support/repository.ts';
@@ -149,9 +152,31 @@ export class Harbour {
     return this.#world.fairlead.until(session, ({ state }) => state === 'needs-you');
   }
 
-  /** Is there, and waits for its first prompt. */
-  async waits(title = 'Chart the reef'): Promise<Session> {
+  /** Is there, and has no agent yet. */
+  async rests(title = 'Chart the reef'): Promise<Session> {
     return this.start(title, '--no-start');
+  }
+
+  /** Waits for its first prompt. */
+  async waits(title = 'Look out to sea'): Promise<Session> {
+    const { session } = await this.#json<{ session: Session }>(['new', '--title', title]);
+    return this.#world.fairlead.until(session.id, ({ state }) => state === 'idle');
+  }
+
+  /** Starts until it is told to `goOn`: its agent is slow to come. */
+  async begins(title = 'Trim the lamps'): Promise<{ session: Session; goOn: () => void }> {
+    const folder = join(this.#world.repository.root, 'slow');
+    mkdirSync(folder);
+    const gate = join(folder, 'gate');
+    const waits = `case "$*" in *--session-id*) while [ ! -e '${gate}' ]; do sleep 0.1; done;; esac`;
+    writeFileSync(join(folder, 'claude'), `#!/bin/sh\n${waits}\nexec '${CLAUDE}' "$@"\n`, { mode: 0o755 });
+    this.#world.model.when(prompt(title)).says('They are trimmed.');
+    const { session } = await this.#world.fairlead.json<{ session: Session }>(['new', title], {
+      cwd: this.repository.folder,
+      env: { PATH: `${folder}:${this.#world.fairlead.environment.PATH}` },
+    });
+    await this.#world.fairlead.until(session.id, ({ state }) => state === 'starting');
+    return { session, goOn: () => writeFileSync(gate, '') };
   }
 
   async sleeps(title = 'Look into the slow start'): Promise<Session> {

@@ -34,6 +34,27 @@ export class TerminalPanel {
     await this.#page.keyboard.type(keys);
   }
 
+  /** Follows a link that the active terminal shows, once its tooltip says what it does. */
+  async followLink(link: string, does: string): Promise<void> {
+    const { x, y }: { x: number; y: number } = await this.#page.evaluate(`(() => {
+      const rows = [...document.querySelectorAll('.terminal-wrapper.active .xterm-rows > div')];
+      const row = rows.findLast((each) => each.textContent.includes(${JSON.stringify(link)}));
+      let at = row.textContent.indexOf(${JSON.stringify(link)}) + 1;
+      const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() && at >= texts.currentNode.length) at -= texts.currentNode.length;
+      const range = document.createRange();
+      range.setStart(texts.currentNode, at);
+      range.setEnd(texts.currentNode, at + 1);
+      const { left, right, top, bottom } = range.getBoundingClientRect();
+      return { x: (left + right) / 2, y: (top + bottom) / 2 };
+    })()`);
+    await this.#page.mouse.move(x, y);
+    await this.#page.locator('.workbench-hover', { hasText: does }).waitFor();
+    await this.#page.keyboard.down('Control');
+    await this.#page.mouse.click(x, y);
+    await this.#page.keyboard.up('Control');
+  }
+
   /** Rows of the active terminal. */
   async rows(): Promise<number> {
     return this.#page.locator('.terminal-wrapper.active .xterm-rows > div').count();

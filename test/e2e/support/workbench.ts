@@ -76,6 +76,16 @@ export class Workbench implements AsyncDisposable {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Opens a file of the workspace by its name, as Go to File does. */
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('Control+P');
+    await this.question.locator('input.input').fill(name);
+    // It looks for files while Enter would already take what it had before.
+    await this.question.locator('.monaco-list-row.focused', { hasText: name }).waitFor();
+    await this.page.keyboard.press('Enter');
+    await this.tab(name).waitFor();
+  }
+
   /** Types into the question that is open, and accepts. */
   async answer(text: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget:visible input.input');
@@ -134,6 +144,13 @@ export class Workbench implements AsyncDisposable {
     await this.question.waitFor({ state: 'hidden' });
   }
 
+  /** Moves the mouse to where nothing answers to it, and waits until what did has gone. */
+  async restMouse(): Promise<void> {
+    const { width, height } = this.page.viewportSize() ?? { width: 800, height: 500 };
+    await this.page.mouse.move(width - 40, height * 0.55);
+    await this.page.locator('.workbench-hover:visible').waitFor({ state: 'hidden' });
+  }
+
   /** Drags the border of the sidebar until that is about so wide, in pixels. */
   async widenSidebar(width: number): Promise<void> {
     const box = await this.page.locator('.part.sidebar').boundingBox();
@@ -144,7 +161,7 @@ export class Workbench implements AsyncDisposable {
     await mouse.down();
     await mouse.move(box.x + width + 1, y, { steps: 5 });
     await mouse.up();
-    await mouse.move(box.x + width + 300, 20);
+    await this.restMouse();
   }
 
   notification(text: string | RegExp): Locator {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { TreeItemCollapsibleState } from 'vscode';
 import type { FleetNode } from '../../../extension/fleet/fleet-tree.ts';
 import { FleetTree } from '../../../extension/fleet/fleet-tree.ts';
 import { fleetOf } from './support/fleet.ts';
@@ -44,6 +45,22 @@ describe('the rows of a family', () => {
     expect(await rows(tree)).toEqual({ alone: {}, two: { three: {} } });
     tell({ ...sessionOf({ id: 'two', family: 'one' }), state: 'archived' });
     expect(await rows(tree)).toEqual({ alone: {}, three: {} });
+  });
+
+  it('are drawn with the whole tree: a row that is drawn alone meanwhile stays without them', async () => {
+    const { fleet, tell } = fleetOf(family.slice(0, 1));
+    const tree = treeOf(fleet);
+    const [first] = await tree.getChildren();
+    if (first === undefined) throw new Error('there is no row');
+    expect(tree.getTreeItem(first).collapsibleState).toBe(TreeItemCollapsibleState.None);
+    tell(sessionOf({ id: 'two', family: 'one', createdAt: 2 }));
+    expect(tree.getTreeItem(first).collapsibleState).toBe(TreeItemCollapsibleState.None);
+    const { id } = tree.getTreeItem(first);
+    await tree.getChildren();
+    const parent = tree.getTreeItem(first);
+    expect(parent.collapsibleState).toBe(TreeItemCollapsibleState.Expanded);
+    // Another row for VS Code, which would keep the one that it has folded.
+    expect(parent.id).not.toBe(id);
   });
 
   it('hang on the same session whichever needs the person first', async () => {

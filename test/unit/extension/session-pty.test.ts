@@ -19,15 +19,18 @@ class Stream extends EventEmitter {
   detach(): void {}
 }
 
-/** A terminal of 80 columns and 24 rows in the window, and what VS Code was told to draw. */
+/** A terminal of 80 columns and 24 rows in the window, and what VS Code has drawn it as. */
 async function scene() {
   const stream = new Stream();
   const pty = new SessionPty(async (): Promise<never> => stream as never, 'agent');
-  const drawn: (vscode.TerminalDimensions | undefined)[] = [];
-  pty.onDidOverrideDimensions((size) => {
-    drawn.push(size);
-    // As VS Code does.
-    pty.setDimensions(size ?? { columns: 80, rows: 24 });
+  const drawn: vscode.TerminalDimensions[] = [{ columns: 80, rows: 24 }];
+  pty.onDidOverrideDimensions(({ columns, rows }) => {
+    // As VS Code does: what is larger than its place is as large as that, and no news is not told.
+    const now = { columns: Math.min(columns, 80), rows: Math.min(rows, 24) };
+    const before = drawn.at(-1);
+    if (now.columns === before?.columns && now.rows === before.rows) return;
+    drawn.push(now);
+    pty.setDimensions(now);
   });
   pty.open({ columns: 80, rows: 24 });
   await new Promise((resolve) => setImmediate(resolve));
@@ -35,14 +38,15 @@ async function scene() {
   return { stream, pty, drawn };
 }
 
+const OWN = { columns: 80, rows: 24 };
 const own = { cols: 80, rows: 24 };
-const foreign = { cols: 120, rows: 40 };
+const foreign = { cols: 60, rows: 20 };
 
 describe('a terminal that two windows show', () => {
   it('is drawn in the size of the other, and keeps its own to itself', async () => {
     const { stream, drawn } = await scene();
     stream.emit('resize', foreign);
-    expect(drawn).toEqual([{ columns: 120, rows: 40 }]);
+    expect(drawn.at(-1)).toEqual({ columns: 60, rows: 20 });
     expect(stream.sizes).toEqual([]);
   });
 
@@ -56,7 +60,15 @@ describe('a terminal that two windows show', () => {
     act(pty);
     expect(stream.sizes[0]).toEqual(own);
     expect(stream.sizes.every((size) => size.cols === own.cols)).toBe(true);
-    expect(drawn).toEqual([{ columns: 120, rows: 40 }, undefined]);
+    expect(drawn).toEqual([OWN, { columns: 60, rows: 20 }, OWN]);
+  });
+
+  it('takes its own size back from one that is larger than its place', async () => {
+    const { stream, pty } = await scene();
+    stream.emit('resize', { cols: 120, rows: 40 });
+    expect(stream.sizes).toEqual([]);
+    pty.handleInput('a');
+    expect(stream.sizes[0]).toEqual(own);
   });
 
   it('stays as the other has it while only a program speaks', async () => {
@@ -69,7 +81,7 @@ describe('a terminal that two windows show', () => {
   it('is drawn as large as a screen that replaces what was missed', async () => {
     const { stream, drawn } = await scene();
     stream.emit('snapshot', { bytes: Buffer.alloc(0), position: 9, ...foreign });
-    expect(drawn).toEqual([{ columns: 120, rows: 40 }]);
+    expect(drawn.at(-1)).toEqual({ columns: 60, rows: 20 });
     expect(stream.sizes).toEqual([]);
   });
 
@@ -77,7 +89,7 @@ describe('a terminal that two windows show', () => {
     const { stream, pty, drawn } = await scene();
     stream.emit('resize', foreign);
     stream.emit('resize', own);
-    expect(drawn).toEqual([{ columns: 120, rows: 40 }, undefined]);
+    expect(drawn).toEqual([OWN, { columns: 60, rows: 20 }, OWN]);
     pty.setDimensions({ columns: 90, rows: 30 });
     expect(stream.sizes.at(-1)).toEqual({ cols: 90, rows: 30 });
   });
