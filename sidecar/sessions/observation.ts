@@ -25,13 +25,16 @@ import type { TerminalHost } from './terminal-host.ts';
 /** How often everything is looked at though no signal came, in milliseconds: repairs a missed one. */
 const POLL_MS = 2_000;
 
+/** In how many parts a round is made at most: few sessions are to wake the machine seldom. */
+const POLL_STEPS = 20;
+
 /** How often it is looked whether the ptyhost answers, in milliseconds. */
 const CHECK_MS = 10_000;
 
 /** How long the ptyhost is waited for at the start, in milliseconds. */
 const REACHED_WITHIN_MS = 2_000;
 
-/** Hints come in bursts: one look for those that come within so many milliseconds. */
+/** Hints come in bursts: one look for those that come within so many milliseconds. An event waits for no other hint. */
 const GATHER_MS = 15;
 
 /** Claude Code may write the last row of an answer after its Stop hook has run: so long after it, in milliseconds. */
@@ -46,9 +49,8 @@ interface Watched {
   /** See {@link SignalReading}; undefined before the first look. */
   background?: boolean;
   /** A look is due and has not begun: it will find whatever happens until then. */
-  isDue: boolean;
-  /** When the last look began, on the monotonic clock. */
-  lookedAt: number;
+  due: 'soon' | 'at-once' | undefined;
+  cancelLook?: () => void;
   /** What is stored is how the session is. */
   isKnown: boolean;
   feed: Feed;
@@ -150,8 +152,7 @@ export class Observation {
 
   #add(id: string, isKnown: boolean): void {
     if (this.#watched.has(id)) return;
-    const lookedAt = Number.NEGATIVE_INFINITY;
-    this.#watched.set(id, { folder: undefined, isDue: false, lookedAt, isKnown, feed: this.#newFeed(id) });
+    this.#watched.set(id, { folder: undefined, due: undefined, isKnown, feed: this.#newFeed(id) });
   }
 
   /** Looks at once; resolves when what was found is stored. Never rejects: the next look tries again. */
@@ -245,14 +246,14 @@ export class Observation {
     return new Feed(this.#context, session);
   }
 
-  /** Calls for a look. An event is looked at at once, unless there was a look just now: it tells most. */
+  /** Calls for a look. What comes while one goes on is gathered by that. */
   #hint(id: string, { isEvent = false } = {}): void {
     const watched = this.#watched.get(id);
-    if (watched === undefined || watched.isDue) return;
-    watched.isDue = true;
-    const { clock } = this.#context;
-    const isFirst = isEvent && clock.monotonic() - watched.lookedAt > GATHER_MS;
-    clock.after(isFirst ? 0 : GATHER_MS, () => void this.look(id));
+    if (watched === undefined || watched.due === 'at-once') return;
+    if (watched.due === 'soon' && !isEvent) return;
+    watched.cancelLook?.();
+    watched.due = isEvent ? 'at-once' : 'soon';
+    watched.cancelLook = this.#context.clock.after(isEvent ? 0 : GATHER_MS, () => void this.look(id));
   }
 
   #check(): void {
@@ -263,11 +264,15 @@ export class Observation {
     );
   }
 
-  #poll(): void {
-    this.#cancelPoll = this.#context.clock.after(POLL_MS, () => {
-      for (const id of this.#watched.keys()) this.#hint(id);
-      void this.#reachTerminals();
-      this.#poll();
+  /** Every session once in a round, a few at a time: all at once they would keep the signals of one waiting. */
+  #poll(step = 0): void {
+    const steps = Math.min(POLL_STEPS, Math.max(1, this.#watched.size));
+    this.#cancelPoll = this.#context.clock.after(POLL_MS / steps, () => {
+      [...this.#watched.keys()].forEach((id, index) => {
+        if (index % steps === step % steps) this.#hint(id);
+      });
+      if (step % steps === 0) void this.#reachTerminals();
+      this.#poll(step + 1);
     });
   }
 
@@ -288,10 +293,7 @@ export class Observation {
   async #lookOnce(id: string): Promise<boolean> {
     const { table } = this.#context;
     const watched = this.#watched.get(id);
-    if (watched !== undefined) {
-      watched.isDue = false;
-      watched.lookedAt = this.#context.clock.monotonic();
-    }
+    if (watched !== undefined) watched.due = undefined;
     const before = table.find(id);
     if (watched === undefined || before === undefined || before.life === 'archived') return true;
     if (before.git_dir === null) return true;

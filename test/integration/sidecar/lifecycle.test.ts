@@ -291,6 +291,8 @@ describe('two versions of fairlead', { timeout: TIMEOUT }, () => {
     expect(await young.show(session.id)).toMatchObject({ state: 'working' });
     gate.resolve();
     await young.until(session.id, ({ state }) => state === 'finished', 45_000);
+    // The first command that finds it idle and alone.
+    await young.json(['up']);
     using client = await TestClient.connect(world.fairlead.home);
     expect(client.info.version).toBe('9.0.0');
   });
