@@ -58,6 +58,7 @@ const ENTRY: QueueEntry = {
   paths: ['a.txt'],
   position: null,
   tries: 1,
+  handBack: null,
   baseMoved: 0,
   head: null,
   landed: null,
