@@ -355,7 +355,8 @@ export class HandBacks {
       case 'clean': {
         // A rebase met at one of its commits what a merge does not meet.
         if (entry.method === 'rebase' && !isNewer) {
-          const message = entry.message ?? conflictWords(entry, row.paths);
+          const words = conflictWords(entry, row.paths);
+          const message = `${words} as it is rebased, though a merge would not. Land with --method merge, or squash.`;
           this.#settle(entry, row, fails('conflict', message, { paths: row.paths }));
           return undefined;
         }
@@ -399,6 +400,7 @@ export class HandBacks {
     const { entry, row, session, work } = look;
     const { sessions, handBacks, entries, step } = this.#context;
     const merge = this.#mergeOf(look);
+    if (entries.get(entry.id).cancel) return this.#cancel(look);
     // An agent that knows of the merge may have begun to resolve it.
     const isUnknown = row.missing === null;
     if (isUnknown && (sessions.isInTurn(session.id) || beside.length > 0)) {

@@ -72,7 +72,9 @@ export class TestQueue {
   /** What the agent of a session was asked, oldest first. */
   prompts(session: TestSession): string[] {
     return this.#open.store
-      .all('SELECT text FROM prompt WHERE session = :session ORDER BY created_at, request', { session: session.id })
+      .all('SELECT text FROM prompt WHERE session = :session ORDER BY created_at, request', {
+        session: session.id,
+      })
       .map(({ text }) => String(text));
   }
 
@@ -111,9 +113,7 @@ export class TestQueue {
 
   /** Waits until the agent of a session has been asked `times` times. */
   async asked(session: TestSession, times = 1): Promise<QueueEntry> {
-    await expect
-      .poll(() => this.prompts(session).length, { timeout: 25_000, interval: 10 })
-      .toBe(times);
+    await expect.poll(() => this.prompts(session).length, { timeout: 25_000, interval: 10 }).toBe(times);
     return this.entry(session);
   }
 
