@@ -14,7 +14,7 @@ import {
   undoMerge,
 } from '../git/open-merge.ts';
 import { operationInProgress } from '../git/operation.ts';
-import { isAncestor } from '../git/refs.ts';
+import { isAncestor, mergeBase } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { readResolution } from '../git/resolution.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
@@ -107,7 +107,9 @@ export class HandBacks {
   offer(entry: EntryRecord, session: SessionRecord, conflict: Conflict & { kind: 'conflict' }): Outcome {
     const { sessions, configFor } = this.#context;
     const { land } = configFor(sessions.repository(session.repository).main);
-    const hasAgent = session.life !== 'archived' && session.git_dir !== null;
+    // One that has had no turn has written nothing.
+    const hasAuthor = sessions.turnCount(session.id) > 0;
+    const hasAgent = session.life !== 'archived' && session.git_dir !== null && hasAuthor;
     if (land.handBack === false || !hasAgent) return conflict;
     if (entry.tries >= MAX_HAND_BACKS) {
       const message = `${conflict.message} It was handed back ${entry.tries} times, and ${ontoOf(entry)} went on moving.`;
@@ -738,11 +740,13 @@ async function misplacedIn({ repository, session }: Look): Promise<string | unde
 
 /** What landed on the base meanwhile and touches what is in conflict: what brought it first, then its own commits. */
 async function landedOn(git: Git, { tip, base_commit, paths }: HandBackRecord): Promise<LandedCommit[]> {
-  const range = [`--max-count=${TOLD_COMMITS}`, base_commit, `^${tip}`, '--'];
+  const since = (from: string) => [`--max-count=${TOLD_COMMITS}`, base_commit, `^${from}`, '--'];
   const where = paths.filter((path) => path.isWellFormed()).map((path) => `:(top,literal)${path}`);
   if (where.length === 0) return [];
-  const brought = await readCommits(git, '--first-parent', '--diff-merges=first-parent', ...range, ...where);
-  const own = await readCommits(git, '--no-merges', ...range, ...where);
+  // Along first parents, a tip that is no ancestor would hide the merges by which work has landed.
+  const fork = (await mergeBase(git, tip, base_commit)) ?? tip;
+  const brought = await readCommits(git, '--first-parent', ...since(fork), ...where);
+  const own = await readCommits(git, '--no-merges', ...since(tip), ...where);
   const known = new Set(brought.map(({ id }) => id));
   return [...brought, ...own.filter(({ id }) => !known.has(id))].map(({ id, subject, message }) => ({
     id,

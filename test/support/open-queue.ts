@@ -204,4 +204,7 @@ function addSession(
     changed_at: now,
     archived_at: null,
   });
+  // The one in which its agent wrote what there is.
+  table.openTurn({ session: session.id, agent_session: 'c', event: 'first', prompt: 'p', started_at: now });
+  table.closeTurn(session.id, 1, { outcome: 'done', answer: null, endedAt: now });
 }

@@ -134,6 +134,24 @@ describe('a conflict', () => {
     expect(demo.show('main', 'note')).toBe('not yet\n');
   });
 
+  it('tells what brought the other side, and the commits that came with it, of these files alone', async () => {
+    const demo = demoWith({ shared: 'a\nb\nc\n' });
+    const queue = TestQueue.open(demo);
+    const session = queue.session('Change', { files: MINE });
+    const rival = queue.session('Rival');
+    rival.work.commit({ shared: 'a\ntheirs\nc\n' }, 'Say it their way\n\nIt is shorter.');
+    rival.work.commit({ elsewhere: '1\n' }, 'Something else');
+    await queue.landed(rival);
+    await queue.land(session);
+    await queue.asked(session);
+    const quoted = (queue.prompts(session)[0] ?? '').split('\n').filter((line) => line.startsWith('> '));
+    expect(quoted.map((line) => line.replace(/[0-9a-f]{10}/, 'ID'))).toEqual([
+      "> ID Merge 'Rival' (fairlead/rival)",
+      '> ID Say it their way',
+      '>     It is shorter.',
+    ]);
+  });
+
   it.each(['rebase', 'cherry-pick'])('waits while a %s of somebody is open', async (operation) => {
     const { demo, queue, session } = scene({
       step: (name) => {
