@@ -28,10 +28,11 @@ export async function writes(world: World, title: string, path: string, content:
   return world.finished(session.id);
 }
 
-/** Two sessions that change the same line. */
-export async function rivals(world: World): Promise<[Session, Session]> {
-  const first = await writes(world, 'Say forty-two', FILE, answer('answer = 42'));
-  const second = await writes(world, 'Count the boats', FILE, answer('answer = 41', 'boats = 3'));
+/** Two sessions that change the same line, of `file`. */
+export async function rivals(world: World, file = FILE): Promise<[Session, Session]> {
+  const where = file === FILE ? '' : ` in ${file}`;
+  const first = await writes(world, `Say forty-two${where}`, file, answer('answer = 42'));
+  const second = await writes(world, `Count the boats${where}`, file, answer('answer = 41', 'boats = 3'));
   return [first, second];
 }
 
@@ -40,14 +41,15 @@ export const RESOLVED = answer('answer = 42', 'boats = 3');
 
 /** What an agent does that resolves the conflict, with tools alone. `waitsFor`: before it writes. */
 export function resolves(world: World, more: { waitsFor?: () => Promise<unknown> } = {}) {
-  const path = ({ cwd }: Conversation) => `${cwd}/${FILE}`;
+  const file = ({ prompts }: Conversation) => /^- (.*)$/m.exec(prompts.at(-1) ?? '')?.[1] ?? '';
+  const path = (at: Conversation) => `${at.cwd}/${file(at)}`;
   const story = world.model
     .when(prompt(ASKED))
     .callsTool('Read', (at) => ({ file_path: path(at) }))
     .thenCallsTool('Write', (at) => ({ file_path: path(at), content: RESOLVED }));
   if (more.waitsFor !== undefined) story.waitsFor(more.waitsFor);
   return story
-    .thenCallsTool('Bash', { command: `git add ${FILE}`, description: 'Mark it as resolved' })
+    .thenCallsTool('Bash', (at) => ({ command: `git add ${file(at)}`, description: 'Mark it as resolved' }))
     .thenCallsTool('Bash', {
       command: 'GIT_EDITOR=true git commit --no-edit',
       description: 'Commit the merge',

@@ -179,7 +179,8 @@ function ofEnded(entry: EntryRecord): string[] {
   if (entry.ended_at !== null && entry.state !== 'landed' && entry.reason === null) {
     found.push(`I11: ${entry.id} ended as ${entry.state} without a reason`);
   }
-  if (entry.tries > 0 && entry.reason !== 'conflict' && entry.reason !== 'red-check') {
+  const isMended = entry.state === 'landed' || entry.state === 'queued';
+  if (entry.tries > 0 && !isMended && entry.reason !== 'conflict' && entry.reason !== 'red-check') {
     found.push(`I8: ${entry.id} has a try for ${entry.reason}`);
   }
   return found;
