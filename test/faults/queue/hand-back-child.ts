@@ -8,7 +8,6 @@ import { ScriptedAuthor } from '../../support/scripted-author.ts';
 export interface HandBackChildOrder extends Pick<OpenQueueOptions, 'home' | 'environment'> {
   session: string;
   worktree: string;
-  resolved: string;
   /** Undefined: runs to its end. */
   dieAt: QueueStep | undefined;
   /** Takes the session out of the queue at this step. */
@@ -26,7 +25,7 @@ const open = openQueue({
     if (name === order.dieAt) process.kill(process.pid, 'SIGKILL');
   },
 });
-const author = new ScriptedAuthor(open, order, order.resolved);
+const author = new ScriptedAuthor(open, order);
 open.queue.tick();
 if (open.entries.lastOf(order.session) === undefined) {
   await open.queue.land({ session: order.session, to: 'local', withLocalCommits: false });

@@ -66,7 +66,6 @@ function scene(): Scene {
     environment,
     session: 'work',
     worktree: work.folder,
-    resolved: SHARED.both,
     dieAt: undefined,
   };
   return { demo, work, invariants, order };
@@ -96,7 +95,7 @@ async function recover(
   isDone: (open: OpenQueue) => boolean = ({ queue }) => !queue.isBusy,
 ): Promise<OpenQueue> {
   const open = openQueue(set.order);
-  const author = new ScriptedAuthor(open, set.order, set.order.resolved);
+  const author = new ScriptedAuthor(open, set.order);
   open.queue.tick();
   const wanted = () => {
     author.act();
@@ -132,7 +131,7 @@ describe('a conflict that is handed back', () => {
     const set = scene();
     const passed: string[] = [];
     const open = openQueue({ ...set.order, step: (step) => void passed.push(step) });
-    const author = new ScriptedAuthor(open, set.order, set.order.resolved);
+    const author = new ScriptedAuthor(open, set.order);
     await open.queue.land({ session: 'work', to: 'local', withLocalCommits: false });
     const ended = () => {
       author.act();
