@@ -138,11 +138,6 @@ export class HandBacks {
     await Promise.all(this.#sending);
   }
 
-  /** Something is being done in a worktree at this moment. */
-  get isAtWork(): boolean {
-    return this.#looking !== undefined;
-  }
-
   /**
    * The person takes an entry out: a merge that the agent does not know of is taken back, any other is left to whoever
    * works on it. Resolves when that is settled.
