@@ -15,8 +15,10 @@ export function entrySentence(entry: QueueEntry): string {
       return `failed: ${message}${pathLines(entry)}`;
     case 'waiting':
       return `waits: ${message}${pathLines(entry)}`;
+    case 'handed-back':
+      return `is handed back: ${message}${pathLines(entry)}`;
     case 'cancelled':
-      return 'was taken out of the queue.';
+      return `was taken out of the queue.${message.replace(/^Taken out of the queue\.?/, '')}`;
     case 'nothing-to-land':
       return `has nothing to land: ${message}`;
     default:

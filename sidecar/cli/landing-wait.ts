@@ -79,6 +79,8 @@ export async function untilSettled(
 
 /** Whether an entry does not go on before the person has done something. One that is tried anew is not what it was. */
 function waitsForPerson(entry: QueueEntry, session: Session, queued: QueueEntry): boolean {
+  // Its agent resolves it, unless that asks something, or the person is to judge.
+  if (entry.state === 'handed-back') return session.state === 'needs-you';
   if (entry.state !== 'waiting' || (queued.state === 'waiting' && entry.changedAt === queued.changedAt)) {
     return false;
   }

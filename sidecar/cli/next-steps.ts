@@ -11,6 +11,7 @@ import type { Facts, Session } from '../protocol/session.ts';
 export function nextSteps(session: Session, entry?: QueueEntry): string[] {
   const { id, reason, facts } = session;
   if (reason === null) return cutOffSteps(session);
+  if (session.state === 'resolving') return entry === undefined ? [] : landingSteps(entry, facts);
   switch (reason.kind) {
     case 'permission':
     case 'plan':
@@ -144,6 +145,7 @@ export function landingSteps(entry: QueueEntry, facts?: Pick<Facts, 'life'>): st
       out,
     ];
   }
+  if (state === 'handed-back') return handBackSteps(entry);
   if (state !== 'failed') return [];
   const work = reason === 'conflict' ? 'resolve the conflicts' : `make this succeed: ${check ?? 'the check'}`;
   switch (reason) {
@@ -163,6 +165,27 @@ export function landingSteps(entry: QueueEntry, facts?: Pick<Facts, 'life'>): st
     default:
       return [`Put that right, then land again: fairlead land ${id}`];
   }
+}
+
+/** What the person can do about a conflict that its agent has, or is to get. */
+function handBackSteps({ session: id, handBack }: QueueEntry): string[] {
+  const out = `To take it out of the queue: fairlead unqueue ${id}`;
+  if (handBack?.phase === 'needs-you') {
+    return [
+      `See what its agent made of it: fairlead diff ${id}`,
+      `Tell it what is missing: fairlead send ${id} "<prompt>"`,
+      `Or land again: fairlead land ${id}`,
+      out,
+    ];
+  }
+  if (handBack?.phase === 'preparing') {
+    return [`It goes to its agent as soon as that can be; to try it anew as it is: fairlead land ${id}`, out];
+  }
+  return [
+    'It lands by itself once its agent has resolved the conflict.',
+    `Look at it: fairlead attach ${id}`,
+    out,
+  ];
 }
 
 /** For an entry that is to land after others: how those land that are not queued. `entries`: all, ended ones too. Pure. */

@@ -30,6 +30,7 @@ import {
 } from '../protocol/protocol.ts';
 import type { LandingStep } from '../queue/context.ts';
 import { EntryTable } from '../queue/entry-table.ts';
+import { HandBackTable } from '../queue/hand-back-table.ts';
 import { MergeQueue } from '../queue/merge-queue.ts';
 import { gitOf, type SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
@@ -37,6 +38,7 @@ import { Fleet } from '../sessions/fleet.ts';
 import { findRepository } from '../sessions/found-repository.ts';
 import { requireBaseSomewhere } from '../sessions/known-base.ts';
 import type { Report } from '../sessions/progress.ts';
+import type { PromptRecord } from '../sessions/record.ts';
 import { SessionContents } from '../sessions/session-contents.ts';
 import { changesOfSession, diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
@@ -127,6 +129,7 @@ export class Sidecar {
     this.#events = new FleetEvents(this.#store, clock);
     const table = new SessionTable(this.#store);
     const entries = new EntryTable(this.#store);
+    const handBacks = new HandBackTable(this.#store);
     const ledger = Ledger.open(this.#store, pricesWith());
     this.#ledger = ledger;
     this.#scanner = new ScanWorker({ script: join(bundle, 'scan-worker.js'), clock, log });
@@ -184,6 +187,7 @@ export class Sidecar {
     this.#fleet = fleet;
     this.#queue = new MergeQueue({
       entries,
+      handBacks,
       sessions: {
         resolve: (name) => table.resolve(name),
         get: (id) => table.get(id),
@@ -192,6 +196,11 @@ export class Sidecar {
         isInTurn: (id) => fleet.isInTurn(id),
         turnCount: (id) => table.turnCount(id),
         setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
+        send: async (id, text, request, signal) => {
+          await fleet.send(id, text, signal, request);
+        },
+        promptState: (request) => promptState(table.promptOf(request)),
+        lastTurn: (id) => table.lastOutcome(id),
         environment: (session) => table.environment(session.environment),
         git: (session, folder) => gitOf(context, table.environment(session.environment), folder),
       },
@@ -488,6 +497,21 @@ export class Sidecar {
   #isBusy(): boolean {
     const live = this.#terminals.terminals.some(({ exited }) => exited === undefined);
     return live || this.#server.clients.size > 0 || this.#queue.isBusy || this.#fleet.isAnyInTurn();
+  }
+}
+
+/** What has become of a prompt, for the queue. */
+function promptState(prompt: PromptRecord | undefined): 'none' | 'open' | 'arrived' | 'lost' {
+  switch (prompt?.state) {
+    case undefined:
+      return 'none';
+    case 'waiting':
+    case 'sent':
+      return 'open';
+    case 'confirmed':
+      return 'arrived';
+    case 'failed':
+      return 'lost';
   }
 }
 

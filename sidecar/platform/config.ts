@@ -51,6 +51,8 @@ export const Config = z.strictObject({
         check: z.string().check(z.minLength(1)),
         checkMinutes: z.number().check(z.positive(), z.lte(MAX_MINUTES)),
         uncommitted: Uncommitted,
+        /** Whether a conflict goes back to the agent that wrote the work; unless set, it does. */
+        handBack: z.boolean(),
       }),
     ),
     {},

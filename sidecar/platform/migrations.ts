@@ -270,4 +270,26 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE queue_entry ADD COLUMN rewound_to TEXT;
   ALTER TABLE queue_entry ADD COLUMN troubles INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- A conflict that an entry's own agent gets, once for each time that it is asked.
+  CREATE TABLE hand_back (
+    entry TEXT NOT NULL REFERENCES queue_entry (id),
+    n INTEGER NOT NULL,
+    try INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    begun INTEGER NOT NULL,
+    base_commit TEXT NOT NULL,
+    tip TEXT NOT NULL,
+    paths TEXT NOT NULL,
+    missing TEXT,
+    request TEXT NOT NULL,
+    turns INTEGER NOT NULL,
+    result TEXT,
+    accepted TEXT,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (entry, n)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX hand_back_open ON hand_back (entry) WHERE phase <> 'closed';
+  `,
 ];

@@ -54,6 +54,21 @@ export const EntryReason = z.enum([
 ]);
 export type EntryReason = z.infer<typeof EntryReason>;
 
+/** How far it is with a conflict that was handed back. `needs-you`: it does not go on without the person. */
+export const HandBackPhase = z.enum(['preparing', 'asked', 'verifying', 'needs-you']);
+export type HandBackPhase = z.infer<typeof HandBackPhase>;
+
+/** What the agent of an entry is asked to resolve. */
+export const HandBack = z.object({
+  phase: HandBackPhase,
+  /** From 1. */
+  try: z.int(),
+  maxTries: z.int(),
+  /** The commit of the base that is merged into the branch. */
+  base: z.string(),
+});
+export type HandBack = z.infer<typeof HandBack>;
+
 export const QueueEntry = z.object({
   id: z.string(),
   session: z.string(),
@@ -75,8 +90,10 @@ export const QueueEntry = z.object({
   after: z._default(z.array(z.string()), []),
   /** Place in the land order of its base, from 1; null once it ended. */
   position: z.nullable(z.int()),
-  /** Conflicts and red checks so far. */
+  /** Conflicts and red checks so far, and each time that an agent was asked again. */
   tries: z.int(),
+  /** Set while it is handed back. */
+  handBack: z._default(z.nullable(HandBack), null),
   baseMoved: z.int(),
   /** The commit that is to land; null until the work is secured. */
   head: z.nullable(z.string()),

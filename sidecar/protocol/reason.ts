@@ -23,7 +23,7 @@ export const ReasonKind = z.enum([
 ]);
 export type ReasonKind = z.infer<typeof ReasonKind>;
 
-/** Why a session is `needs-you`. */
+/** Why a session is `needs-you`, or what is resolved in one that is `resolving`. */
 export const Reason = z.object({
   kind: ReasonKind,
   /** One line for people; control characters stripped. */

@@ -61,7 +61,7 @@ export async function attemptLanding(context: QueueContext, request: AttemptRequ
 
   const made = await mergeOnto(context, request, base.commit);
   await context.step('merged');
-  if (made.kind !== 'made') return unmade(entry, made);
+  if (made.kind !== 'made') return unmade(entry, base.commit, made);
   if (entry.check_command !== null) {
     // A check is not worth its time, nor the others' in line, as long as its yes would change nothing.
     const obstacle = await lookForObstacle(repository, entry, base, made.commit);
@@ -127,7 +127,11 @@ async function mergeOnto(
   });
 }
 
-function unmade(entry: EntryRecord, made: Exclude<LandingOutcome, { kind: 'made' }>): Outcome {
+function unmade(
+  entry: EntryRecord & { head: string },
+  base: string,
+  made: Exclude<LandingOutcome, { kind: 'made' }>,
+): Outcome {
   switch (made.kind) {
     case 'nothing':
       return { kind: 'nothing-to-land' };
@@ -142,7 +146,8 @@ function unmade(entry: EntryRecord, made: Exclude<LandingOutcome, { kind: 'made'
       const where = made.at === undefined ? '' : ` at "${made.at.subject}"`;
       const what = paths.length === 1 ? `${paths[0]}` : `${paths.length} files`;
       const onto = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
-      return fails('conflict', `It conflicts with ${onto}${where} in ${what}.`, { paths, isTry: true });
+      const message = `It conflicts with ${onto}${where} in ${what}.`;
+      return { kind: 'conflict', message, paths, base, head: entry.head };
     }
   }
 }

@@ -7,10 +7,11 @@ import type { Log } from '../platform/log.ts';
 import type { Paths } from '../platform/paths.ts';
 import type { QueueEntry } from '../protocol/entry.ts';
 import type { Reason } from '../protocol/reason.ts';
-import type { LandingFact } from '../protocol/session.ts';
+import type { LandingFact, TurnOutcome } from '../protocol/session.ts';
 import type { FleetEvents } from '../sessions/events.ts';
 import type { RepositoryRecord, SessionRecord } from '../sessions/record.ts';
 import type { EntryTable } from './entry-table.ts';
+import type { HandBackTable } from './hand-back-table.ts';
 
 /** What the queue needs of the fleet. */
 export interface QueuedSessions {
@@ -26,12 +27,23 @@ export interface QueuedSessions {
   setLanding(id: string, landing: LandingFact, demand: Reason | null): void;
   /** Variables that checks of this session run in. */
   environment(session: SessionRecord): Record<string, string>;
+  /**
+   * Brings a prompt to the agent, and starts one that sleeps. Asked again with the same `request` it is the same prompt.
+   * Resolves when it is on its way or cannot be brought.
+   * @throws FairleadError see `Fleet.send`
+   */
+  send(id: string, text: string, request: string, signal: AbortSignal): Promise<void>;
+  /** What has become of the prompt of a request. `lost`: it was given up. */
+  promptState(request: string): 'none' | 'open' | 'arrived' | 'lost';
+  /** How the last turn has ended, `open` while it runs; null before the first. */
+  lastTurn(id: string): TurnOutcome | null;
   /** git in `folder`, as the person of the session, able to ask them. */
   git(session: SessionRecord, folder: string): Git;
 }
 
 export interface QueueContext {
   entries: EntryTable;
+  handBacks: HandBackTable;
   sessions: QueuedSessions;
   events: FleetEvents;
   clock: Clock;
@@ -54,4 +66,10 @@ export type LandingStep =
   | 'swapped'
   | 'read-back'
   | 'followed'
-  | 'settled';
+  | 'settled'
+  | 'hand-back-begun'
+  | 'hand-back-merged'
+  | 'hand-back-undone'
+  | 'hand-back-asked'
+  | 'hand-back-verified'
+  | 'hand-back-settled';

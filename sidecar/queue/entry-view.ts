@@ -1,5 +1,7 @@
 import type { QueueEntry } from '../protocol/entry.ts';
 import type { EntryRecord } from './entry-table.ts';
+import type { HandBackRecord } from './hand-back-table.ts';
+import { MAX_TRIES } from './hand-back-verdict.ts';
 
 /** The entry as clients get it. `position` counts from 1 within its base; null once it has ended. Pure. */
 export function entryView(
@@ -7,6 +9,7 @@ export function entryView(
   title: string,
   repo: string,
   position: number | null,
+  handBack: HandBackRecord | undefined,
 ): QueueEntry {
   return {
     id: entry.id,
@@ -26,6 +29,7 @@ export function entryView(
     after: entry.after_sessions,
     position,
     tries: entry.tries,
+    handBack: handBackView(handBack),
     baseMoved: entry.base_moved,
     head: entry.head,
     landed: entry.landed,
@@ -33,6 +37,11 @@ export function entryView(
     changedAt: entry.changed_at,
     endedAt: entry.ended_at,
   };
+}
+
+function handBackView(record: HandBackRecord | undefined): QueueEntry['handBack'] {
+  if (record === undefined || record.phase === 'closed') return null;
+  return { phase: record.phase, try: record.try, maxTries: MAX_TRIES, base: record.base_commit };
 }
 
 /** Names the base that an entry lands on; entries of the same one land one after the other. Pure. */

@@ -9,6 +9,7 @@ import type { QueueContext } from './context.ts';
 import { requireDependencies, unlandedBefore, waitForOthers } from './dependencies.ts';
 import { alreadyQueued, type EntryRecord } from './entry-table.ts';
 import { baseKey, entryView } from './entry-view.ts';
+import { HandBacks } from './hand-backs.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
 import { LandingCommits } from './landing-commits.ts';
 import { MergedCheck } from './merged-check.ts';
@@ -57,6 +58,7 @@ export class MergeQueue {
   readonly #mergers = new Mergers();
   readonly #cutOff: CutOffSwaps;
   readonly #standing: StandingFailures;
+  readonly #handBacks: HandBacks;
   readonly #commits = new LandingCommits();
   readonly #check = new MergedCheck();
   readonly #running = new Map<string, Running>();
@@ -73,6 +75,11 @@ export class MergeQueue {
       context,
       async (session) => (await this.#mergerOf(session)).repository,
     );
+    this.#handBacks = new HandBacks(context, {
+      mergerOf: (session) => this.#mergerOf(session),
+      announce: (id) => this.#announce(id),
+      landable: () => this.tick(),
+    });
   }
 
   /** Looks at everything that is open. Cheap when nothing is due; called at start and after every change. */
@@ -81,6 +88,7 @@ export class MergeQueue {
     void this.#recover();
     for (const entry of this.#context.entries.open()) this.#schedule(baseKey(entry));
     this.#standing.look();
+    this.#handBacks.look();
   }
 
   /** Ends what is under way where it can be taken up again, waits for the rest, and starts nothing more. */
@@ -91,11 +99,13 @@ export class MergeQueue {
     await Promise.all([this.#recovery, ...this.#passes]);
     await this.#cutOff.stop();
     await this.#standing.stop();
+    await this.#handBacks.stop();
   }
 
   /** Something is being done or due. What only waits goes on in another sidecar as in this one: it is in the store. */
   get isAtWork(): boolean {
-    return this.#running.size > 0 || this.#context.entries.open().some(({ state }) => state !== 'waiting');
+    const rests = ({ state }: EntryRecord) => state === 'waiting' || state === 'handed-back';
+    return this.#running.size > 0 || !this.#context.entries.open().every(rests);
   }
 
   /** What {@link stop} waits for. */
@@ -111,7 +121,10 @@ export class MergeQueue {
   async preview(name: string): Promise<LandPreview> {
     const session = this.#context.sessions.resolve(name);
     const { repository } = await this.#mergerOf(session);
-    return previewLanding(this.#context, session, repository);
+    const preview = await previewLanding(this.#context, session, repository);
+    const isHandedBack = this.#context.entries.openOf(session.id)?.state === 'handed-back';
+    // What a merge has left there is not committed by landing again.
+    return isHandedBack ? { ...preview, uncommitted: [] } : preview;
   }
 
   /**
@@ -129,6 +142,10 @@ export class MergeQueue {
   async #enqueue(session: SessionRecord, request: LandRequest): Promise<QueueEntry> {
     const { entries, sessions } = this.#context;
     const open = entries.openOf(session.id);
+    if (open?.state === 'handed-back') {
+      if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued();
+      return this.view(open.id);
+    }
     if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
     const { repository } = await this.#mergerOf(session);
     const decided = await requireLandable(this.#context, session, repository, {
@@ -180,6 +197,7 @@ export class MergeQueue {
     const running = this.#running.get(entry.id);
     running?.abort.abort();
     await running?.settled;
+    if (entries.get(entry.id).state === 'handed-back') await this.#handBacks.finish(entry.id);
     if (entries.intent(entry.id) === undefined && !this.#running.has(entry.id)) {
       this.#settle(entry.id, { kind: 'cancelled' });
     }
@@ -193,11 +211,12 @@ export class MergeQueue {
   }
 
   #viewOf(entry: EntryRecord, open: readonly EntryRecord[]): QueueEntry {
-    const { sessions } = this.#context;
+    const { sessions, handBacks } = this.#context;
     const key = baseKey(entry);
     const at = open.filter((each) => baseKey(each) === key).findIndex((each) => each.id === entry.id);
     const { main } = sessions.repository(entry.repository);
-    return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1);
+    const handBack = entry.state === 'handed-back' ? handBacks.open(entry.id) : undefined;
+    return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1, handBack);
   }
 
   #add(
@@ -320,6 +339,7 @@ export class MergeQueue {
 
   #isDue(entry: EntryRecord): boolean {
     const { clock, sessions } = this.#context;
+    if (entry.state === 'handed-back') return false;
     if (entry.retry_at === null) return true;
     if (entry.reason === 'in-a-turn') return !sessions.isInTurn(entry.session);
     if (entry.reason === 'after' && unlandedBefore(this.#context, entry) === undefined) return true;
@@ -365,7 +385,7 @@ export class MergeQueue {
     this.#enter(entry.id, 'merging');
     // What the person is needed for stays up until it is known that they are not.
     sessions.setLanding(session.id, 'landing', entry.state === 'waiting' ? session.demand : null);
-    return attemptLanding(this.#context, {
+    const outcome = await attemptLanding(this.#context, {
       entry: { ...entries.get(entry.id), head },
       session,
       merger,
@@ -374,6 +394,8 @@ export class MergeQueue {
       signal,
       enter: (state) => this.#enter(entry.id, state),
     });
+    if (outcome.kind !== 'conflict') return outcome;
+    return this.#handBacks.offer(entries.get(entry.id), sessions.get(session.id), outcome);
   }
 
   #enter(id: string, state: 'securing' | 'merging' | 'checking' | 'swapping'): void {
@@ -390,6 +412,7 @@ export class MergeQueue {
 
   #settle(id: string, outcome: Outcome): void {
     for (const changed of settle(this.#context, id, outcome)) this.#announce(changed);
+    if (outcome.kind === 'handed-back') this.#handBacks.look();
   }
 
   /** Tells clients; an event is what is worth a line in the history, not that something was tried again in vain. */

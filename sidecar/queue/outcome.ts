@@ -2,11 +2,19 @@ import type { Upstream } from '../git/base.ts';
 import type { EntryReason } from '../protocol/entry.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 
+export interface Conflict {
+  message: string;
+  paths: readonly string[];
+  /** The commit of the base, and the one that was to land on it. */
+  base: string;
+  head: string;
+}
+
 /** What one attempt to land came to. Exactly one of these, whatever happened. */
 export type Outcome =
   | { kind: 'landed'; commit: string; note: string | null }
   | { kind: 'nothing-to-land' }
-  | { kind: 'cancelled' }
+  | { kind: 'cancelled'; message?: string }
   /** The base is not what it was: at once again, and no try. */
   | { kind: 'base-moved' }
   /** What was begun has not happened: from the start. */
@@ -36,6 +44,12 @@ export type Outcome =
       demand?: ReasonKind;
       isTrouble: boolean;
     }
+  /** Both sides changed the same: what becomes of it is decided by who can resolve it. */
+  | ({ kind: 'conflict' } & Conflict)
+  /** The author is asked to resolve it; those behind go on. */
+  | ({ kind: 'handed-back' } & Conflict)
+  /** The author has resolved it, or nobody needs to any more: from the start, at its old place. */
+  | { kind: 'resolved'; message: string }
   /** It leaves the queue. A `try` is a conflict or a red check: what the author has to mend. */
   | { kind: 'failed'; reason: EntryReason; message: string; isTry: boolean; paths?: readonly string[] };
 
@@ -64,6 +78,6 @@ export function fails(
   reason: EntryReason,
   message: string,
   more: { paths?: readonly string[]; isTry?: boolean } = {},
-): Outcome {
+): Extract<Outcome, { kind: 'failed' }> {
   return { kind: 'failed', reason, message, isTry: false, ...more };
 }

@@ -4,7 +4,8 @@ import type { LandingFact } from '../protocol/session.ts';
 import type { QueueContext } from './context.ts';
 import type { EntryPatch, EntryRecord } from './entry-table.ts';
 import { baseKey } from './entry-view.ts';
-import type { Outcome } from './outcome.ts';
+import { fails, type Outcome } from './outcome.ts';
+import { oneLine } from './untrusted-text.ts';
 
 /** What a person is called for when an entry leaves the queue for this reason; the others only end. */
 const DEMAND: Partial<Record<EntryReason, ReasonKind>> = {
@@ -29,9 +30,6 @@ const TROUBLES_UNTOLD = 4;
 const MAX_RETRY_MS = 600_000;
 const LASTING = 'It did not mend itself; it is tried again now and then, and at once when you land again.';
 
-/** Control characters, and marks that turn the direction of text around. */
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g;
-
 type SingleOutcome = Exclude<Outcome, { kind: 'base-rewound' }>;
 
 /**
@@ -53,6 +51,8 @@ export function settle(context: QueueContext, id: string, outcome: Outcome): str
     const stopped = entries
       .open()
       .filter((each) => baseKey(each) === baseKey(entry))
+      // One that is handed back is judged when it comes back.
+      .filter((each) => each.state !== 'handed-back')
       .filter((each) => each.id === id || entries.intent(each.id) === undefined);
     const { message, dropped, commit } = concluded;
     for (const each of stopped) {
@@ -66,7 +66,7 @@ export function settle(context: QueueContext, id: string, outcome: Outcome): str
 /** A wish to cancel wins while the base has not moved and cannot have; without one nothing cancels. Pure. */
 function conclude(entry: EntryRecord, outcome: Outcome, mayHaveMoved: boolean): Outcome {
   if (entry.cancel && outcome.kind !== 'landed' && !(outcome.kind === 'waits' && mayHaveMoved)) {
-    return { kind: 'cancelled' };
+    return outcome.kind === 'cancelled' ? outcome : { kind: 'cancelled' };
   }
   return outcome.kind === 'cancelled' && !entry.cancel ? { kind: 'again' } : outcome;
 }
@@ -77,17 +77,28 @@ function settleOne(context: QueueContext, entry: EntryRecord, outcome: SingleOut
   const { patch, landing, demand } = consequence(entry, onOneLine(outcome), now);
   if (outcome.kind === 'head-moved') entries.requeue(entry.id);
   entries.update(entry.id, { changed_at: now, ...patch });
-  if (patch.ended_at !== undefined) entries.forgetIntents(entry.id);
+  if (patch.ended_at !== undefined) {
+    entries.forgetIntents(entry.id);
+    context.handBacks.close(entry.id);
+  }
   // One that waits may have happened all the same.
-  else if (outcome.kind !== 'waits') entries.closeIntent(entry.id);
+  if (patch.ended_at === undefined && outcome.kind !== 'waits') entries.closeIntent(entry.id);
+  if (outcome.kind === 'handed-back') {
+    const { base, paths } = outcome;
+    const turns = sessions.turnCount(entry.session);
+    const common = { entry: entry.id, try: 1, kind: 'conflict', phase: 'preparing', begun: false } as const;
+    context.handBacks.add(
+      { ...common, base_commit: base, tip: outcome.head, paths: [...paths], missing: null, turns },
+      now,
+    );
+  }
   sessions.setLanding(entry.session, landing, demand ?? null);
 }
 
 /** What hooks, servers and subjects of commits say may hold anything; people read one line. Pure. */
 function onOneLine(outcome: SingleOutcome): SingleOutcome {
-  if (!('message' in outcome)) return outcome;
-  const message = outcome.message.replace(CONTROLS, ' ').replace(/ {2,}/g, ' ').trim();
-  return { ...outcome, message };
+  if (!('message' in outcome) || outcome.message === undefined) return outcome;
+  return { ...outcome, message: oneLine(outcome.message) };
 }
 
 interface Consequence {
@@ -118,9 +129,29 @@ function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): C
       };
     case 'cancelled':
       return {
-        patch: { ...ended, state: 'cancelled', reason: 'cancelled', message: 'Taken out of the queue.' },
+        patch: {
+          ...ended,
+          state: 'cancelled',
+          reason: 'cancelled',
+          message: outcome.message ?? 'Taken out of the queue.',
+        },
         landing: 'none',
       };
+    case 'handed-back':
+      return {
+        patch: {
+          state: 'handed-back',
+          reason: 'conflict',
+          message: outcome.message,
+          paths: [...outcome.paths],
+          tries: entry.tries + 1,
+          retry_at: null,
+          troubles: 0,
+        },
+        landing: 'resolving',
+      };
+    case 'resolved':
+      return { patch: { ...queued, head: null, troubles: 0, message: outcome.message }, landing: 'queued' };
     case 'base-moved': {
       const times = entry.base_moved + 1;
       const message = `base moved ${times === 1 ? 'once' : `${times} times`}`;
@@ -153,6 +184,12 @@ function consequence(entry: EntryRecord, outcome: SingleOutcome, now: number): C
         demand: demandOf(DEMAND['base-rewound'], message),
       };
     }
+    case 'conflict':
+      return consequence(
+        entry,
+        fails('conflict', outcome.message, { paths: outcome.paths, isTry: true }),
+        now,
+      );
     case 'failed': {
       const { reason, message, paths = [], isTry } = outcome;
       const tries = entry.tries + Number(isTry);

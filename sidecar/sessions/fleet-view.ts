@@ -42,6 +42,7 @@ export class FleetView {
       turns: this.#context.table.turnCount(record.id),
       cost,
       queue: this.#listeners.queueEntry(record.id),
+      lastLanding: record.landing === 'resolving' ? this.#listeners.lastLanding(record.id) : null,
     });
   }
 

@@ -1,6 +1,6 @@
 import { answersTo } from '../protocol/answers.ts';
 import type { Reason } from '../protocol/reason.ts';
-import type { Cost, Facts, Session } from '../protocol/session.ts';
+import type { Cost, DisplayState, Facts, Session } from '../protocol/session.ts';
 import { display } from './display.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -12,6 +12,8 @@ export interface SessionSurroundings {
   cost: Cost;
   /** Entry of the merge queue that has not ended. */
   queue: string | null;
+  /** How its last entry of the merge queue stands, in words; null when it never had one. */
+  lastLanding: string | null;
 }
 
 export function factsOf(record: SessionRecord): Facts {
@@ -24,6 +26,13 @@ function asShown({ reason, worktree }: SessionRecord): Reason | null {
   const options = answersTo(reason);
   const message = reason.message.replaceAll(`${worktree}/`, '');
   return { ...reason, message, ...(options === undefined ? {} : { options }) };
+}
+
+/** What the person is needed for; while the agent resolves a conflict, which one it is. */
+function reasonOf(record: SessionRecord, state: DisplayState, lastLanding: string | null): Reason | null {
+  if (state === 'needs-you') return asShown(record);
+  if (state !== 'resolving' || lastLanding === null) return null;
+  return { kind: 'conflict', message: lastLanding };
 }
 
 /** The session as clients get it. Pure. */
@@ -42,7 +51,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     model: record.model,
     mode: record.mode,
     state,
-    reason: state === 'needs-you' ? asShown(record) : null,
+    reason: reasonOf(record, state, surroundings.lastLanding),
     need: state === 'needs-you' && record.reason !== null ? record.need : null,
     since: record.since,
     facts,

@@ -4,7 +4,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { readTextFile } from '../platform/regular-file.ts';
 import type { Bindings, Row, Store } from '../platform/store.ts';
 import { FairleadError } from '../protocol/errors.ts';
-import { Facts } from '../protocol/session.ts';
+import { Facts, TurnOutcome } from '../protocol/session.ts';
 import {
   AgentSessionRecord,
   PromptRecord,
@@ -347,6 +347,14 @@ export class SessionTable {
     return this.#store
       .all('SELECT * FROM turn WHERE session = :session ORDER BY n', { session })
       .map((row) => TurnRecord.parse(row));
+  }
+
+  /** How the last turn has ended, `open` while it runs; null before the first. */
+  lastOutcome(session: string): TurnOutcome | null {
+    const row = this.#store.get('SELECT outcome FROM turn WHERE session = :session ORDER BY n DESC LIMIT 1', {
+      session,
+    });
+    return row === undefined ? null : TurnOutcome.parse(row.outcome);
   }
 
   turnCount(session: string): number {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
@@ -69,6 +69,7 @@ describe('Land', () => {
   }) => {
     const { world } = app;
     const remote = world.repository.withRemote();
+    writeFileSync(join(world.fairlead.home, 'config.toml'), '[land]\nhandBack = false\n');
     const first = await writes(app, 'Say forty-two', 'src/app.js', 'export const answer = 42;\n');
     const second = await writes(app, 'Say forty-three', 'src/app.js', 'export const answer = 43;\n');
     await window.fleet.open();

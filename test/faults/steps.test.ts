@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SidecarStatus } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { allowCommands, RESOLVED, resolves, rivals } from '../support/harbour-conflict.ts';
 import { prompt } from '../support/model/story.ts';
 import { asked, dieAt, turnsOf, waitFor } from '../support/session-faults.ts';
 import { gone } from '../support/sidecar.ts';
@@ -62,6 +63,43 @@ describe('kill -9 of the sidecar', () => {
     }
     expect(asked(world)).toHaveLength(steps.length);
     expect(world.repository.git('worktree', 'list').split('\n')).toHaveLength(steps.length + 1);
+  });
+
+  it('anywhere in a hand-back asks the agent once, and lands once', { timeout: 600_000 }, async () => {
+    const steps = [
+      'settled',
+      'hand-back-begun',
+      'hand-back-merged',
+      'hand-back-asked',
+      'prompt-stored',
+      'prompt-sent',
+      'prompt-typed',
+      'hand-back-verified',
+      'hand-back-settled',
+    ] as const;
+    const files = Object.fromEntries(steps.map((step) => [`${step}.js`, 'export const answer = 41;\n']));
+    await using world = await World.open({ files });
+    allowCommands(world);
+    resolves(world);
+    for (const step of steps) {
+      const [first, second] = await rivals(world, `${step}.js`);
+      await world.json('land', first.id, '--to', 'local', '--yes');
+      const pid = await dieAt(world, step);
+      await world.fairlead.run(['land', second.id, '--to', 'local', '--yes', '--no-wait'], {
+        cwd: world.repository.folder,
+      });
+      await gone(pid);
+      await world.json('wait', second.id, '--for', 'landed', '--timeout', '60');
+      expect(world.repository.read(`${step}.js`), step).toBe(RESOLVED);
+      const [, asked, ...others] = await turnsOf(world, second.id);
+      expect([asked?.[1], others], step).toEqual(['done', []]);
+      const landings = world.repository.log('main').filter((line) => line.includes(`boats in ${step}.js`));
+      expect(landings, step).toHaveLength(1);
+      expect(world.repository.at(second.worktree).status(), step).toBe('');
+      await world.json('archive', first.id);
+      await world.json('archive', second.id);
+    }
+    expect(world.repository.leftovers()).toEqual([]);
   });
 
   it('anywhere in the ending of an agent leaves none running, and no second one', {

@@ -41,11 +41,13 @@ export class LandingInvariants {
   violations(): string[] {
     // The store first: what it says has happened must be found in git.
     const entries = this.entries();
+    const handBacks = this.#handBacks();
     const first = this.#history('--first-parent');
     const all = new Set(this.#history().map(({ id }) => id));
     return [
       ...entries.filter(({ state }) => state === 'landed').flatMap((entry) => this.#ofLanded(entry, all)),
-      ...entries.flatMap(ofEnded),
+      ...entries.flatMap((entry) => ofEnded(entry, handBacks.get(entry.id) ?? 0)),
+      ...this.#ofMarkers(),
       ...ofRepeated(first, entries),
       ...first.flatMap((commit) => this.#ofMerge(commit)),
       ...(this.isRewound ? [] : this.#ofMoves()),
@@ -107,6 +109,21 @@ export class LandingInvariants {
     } finally {
       store.close();
     }
+  }
+
+  /** How often each entry was handed back. */
+  #handBacks(): Map<string, number> {
+    const rows = this.read((store) => store.all('SELECT entry, count(*) AS n FROM hand_back GROUP BY entry'));
+    return new Map(rows.map(({ entry, n }) => [String(entry), Number(n)]));
+  }
+
+  #ofMarkers(): string[] {
+    const tip = this.#target.tip('main');
+    const found = this.#once(
+      `markers ${tip}`,
+      () => this.#target.tryGit('grep', '-l', '^<<<<<<< ', tip).stdout,
+    );
+    return found === '' ? [] : [`I3: conflict markers are on main: ${found}`];
   }
 
   #ofLanded(entry: EntryRecord, main: ReadonlySet<string>): string[] {
@@ -174,13 +191,16 @@ export class LandingInvariants {
   }
 }
 
-function ofEnded(entry: EntryRecord): string[] {
+function ofEnded(entry: EntryRecord, handBacks: number): string[] {
   const found: string[] = [];
   if (entry.ended_at !== null && entry.state !== 'landed' && entry.reason === null) {
     found.push(`I11: ${entry.id} ended as ${entry.state} without a reason`);
   }
-  if (entry.tries > 0 && entry.reason !== 'conflict' && entry.reason !== 'red-check') {
-    found.push(`I8: ${entry.id} has a try for ${entry.reason}`);
+  const isItsOwn = entry.reason === 'conflict' || entry.reason === 'red-check';
+  if (entry.tries > handBacks + Number(isItsOwn)) {
+    found.push(
+      `I8: ${entry.id} has ${entry.tries} tries, was handed back ${handBacks} times, and is there for ${entry.reason}`,
+    );
   }
   return found;
 }

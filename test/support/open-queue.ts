@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Children } from '../../sidecar/git/children.ts';
 import { Git } from '../../sidecar/git/git.ts';
 import type { Clock } from '../../sidecar/platform/clock.ts';
@@ -10,9 +11,13 @@ import { type Paths, pathsFor, preparePaths } from '../../sidecar/platform/paths
 import { Store } from '../../sidecar/platform/store.ts';
 import type { LandingStep } from '../../sidecar/queue/context.ts';
 import { EntryTable } from '../../sidecar/queue/entry-table.ts';
+import { HandBackTable } from '../../sidecar/queue/hand-back-table.ts';
 import { MergeQueue } from '../../sidecar/queue/merge-queue.ts';
 import { FleetEvents } from '../../sidecar/sessions/events.ts';
 import { SessionTable } from '../../sidecar/sessions/table.ts';
+
+/** With what the fleet does for it. */
+export type QueueStep = LandingStep | 'prompt-stored';
 
 export interface OpenQueueOptions {
   home: string;
@@ -23,7 +28,7 @@ export interface OpenQueueOptions {
   shared?: Partial<Config>;
   children?: Children;
   clock?: Clock;
-  step?: (name: LandingStep) => Promise<void> | void;
+  step?: (name: QueueStep) => Promise<void> | void;
 }
 
 /** A merge queue with everything below it real, and sessions that are rows in the store. Needs no test runner. */
@@ -32,6 +37,7 @@ export interface OpenQueue {
   store: Store;
   table: SessionTable;
   entries: EntryTable;
+  handBacks: HandBackTable;
   events: FleetEvents;
   queue: MergeQueue;
   /** Sessions whose agent is in a turn. */
@@ -39,7 +45,7 @@ export interface OpenQueue {
   /** What was logged, as text. */
   logged: string[];
   config: PersonConfig;
-  step: (name: LandingStep) => Promise<void> | void;
+  step: (name: QueueStep) => Promise<void> | void;
   addSession(main: string, session: NewSession): void;
   close(): Promise<void>;
 }
@@ -61,6 +67,7 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
   const store = Store.open(paths.database, MIGRATIONS);
   const table = new SessionTable(store);
   const entries = new EntryTable(store);
+  const handBacks = new HandBackTable(store);
   const events = new FleetEvents(store, clock);
   const inTurn = new Set<string>();
   const logged: string[] = [];
@@ -72,6 +79,7 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
     store,
     table,
     entries,
+    handBacks,
     events,
     inTurn,
     logged,
@@ -80,6 +88,7 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
   };
   const queue = new MergeQueue({
     entries,
+    handBacks,
     sessions: {
       resolve: (name) => table.resolve(name),
       get: (id) => table.get(id),
@@ -88,6 +97,12 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
       isInTurn: (id) => inTurn.has(id),
       turnCount: (id) => table.turnCount(id),
       setLanding: (id, landing, demand) => table.update(id, { landing, demand }),
+      send: async (session, text, request) => {
+        keepPrompt(table, session, text, request, clock.now());
+        parts.step('prompt-stored');
+      },
+      promptState: (request) => PROMPT_STATES[table.promptOf(request)?.state ?? 'none'],
+      lastTurn: (id) => table.lastOutcome(id),
       environment: (session) => table.environment(session.environment),
       git: (session, folder) =>
         new Git(folder, {
@@ -115,6 +130,38 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
   });
 }
 
+/** Of a linked worktree. Source: gitrepository-layout(5). */
+function gitDirOf(worktree: string): string {
+  return readFileSync(`${worktree}/.git`, 'utf8')
+    .replace(/^gitdir: /, '')
+    .trimEnd();
+}
+
+const PROMPT_STATES = {
+  none: 'none',
+  waiting: 'open',
+  sent: 'open',
+  confirmed: 'arrived',
+  failed: 'lost',
+} as const;
+
+/** As the fleet does: once for each request. Nobody brings it anywhere. */
+function keepPrompt(table: SessionTable, session: string, text: string, request: string, now: number): void {
+  if (table.promptOf(request) !== undefined) return;
+  table.addPrompt({
+    id: systemIds.uuid(),
+    session,
+    text,
+    state: 'waiting',
+    via: 'paste',
+    tries: 0,
+    created_at: now,
+    sent_at: null,
+    confirmed_at: null,
+    request,
+  });
+}
+
 function addSession(
   table: SessionTable,
   environment: Record<string, string>,
@@ -130,7 +177,7 @@ function addSession(
     key: null,
     repository: repository.id,
     remote: null,
-    git_dir: null,
+    git_dir: gitDirOf(session.worktree),
     folder: '',
     agent: 'claude',
     model: null,
@@ -157,4 +204,7 @@ function addSession(
     changed_at: now,
     archived_at: null,
   });
+  // The one in which its agent wrote what there is.
+  table.openTurn({ session: session.id, agent_session: 'c', event: 'first', prompt: 'p', started_at: now });
+  table.closeTurn(session.id, 1, { outcome: 'done', answer: null, endedAt: now });
 }

@@ -69,6 +69,54 @@ export class TestQueue {
     return this.#open.queue.remove(session.id);
   }
 
+  /** What the agent of a session was asked, oldest first. */
+  prompts(session: TestSession): string[] {
+    return this.#open.store
+      .all('SELECT text FROM prompt WHERE session = :session ORDER BY created_at, request', {
+        session: session.id,
+      })
+      .map(({ text }) => String(text));
+  }
+
+  /** A turn of its agent: takes the prompts that wait for it, does `work`, and ends. */
+  async turn(
+    session: TestSession,
+    work: () => Promise<void> | void = () => {},
+    outcome: 'done' | 'interrupted' = 'done',
+  ): Promise<void> {
+    this.beginTurn(session);
+    await work();
+    this.endTurn(session, outcome);
+  }
+
+  beginTurn({ id }: TestSession): void {
+    const { table, inTurn, queue } = this.#open;
+    const now = this.clock.now();
+    table.transaction(() => {
+      for (const prompt of table.openPrompts(id)) {
+        table.updatePrompt(prompt.id, { state: 'confirmed', confirmed_at: now });
+      }
+      const event = `turn ${table.turnCount(id) + 1}`;
+      table.openTurn({ session: id, agent_session: 'c', event, prompt: 'p', started_at: now });
+      table.update(id, { demand: null });
+    });
+    inTurn.add(id);
+    queue.tick();
+  }
+
+  endTurn({ id }: TestSession, outcome: 'done' | 'interrupted' = 'done'): void {
+    const { table, inTurn, queue } = this.#open;
+    table.closeTurn(id, table.turnCount(id), { outcome, answer: null, endedAt: this.clock.now() });
+    inTurn.delete(id);
+    queue.tick();
+  }
+
+  /** Waits until the agent of a session has been asked `times` times. */
+  async asked(session: TestSession, times = 1): Promise<QueueEntry> {
+    await expect.poll(() => this.prompts(session).length, { timeout: 25_000, interval: 10 }).toBe(times);
+    return this.entry(session);
+  }
+
   /** The newest entry of a session. */
   entry(session: TestSession): QueueEntry {
     const record = this.#open.entries.lastOf(session.id);

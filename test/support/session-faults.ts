@@ -1,4 +1,5 @@
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
+import type { LandingStep } from '../../sidecar/queue/context.ts';
 import type { SessionStep } from '../../sidecar/sessions/context.ts';
 import type { World } from './world.ts';
 
@@ -18,7 +19,7 @@ export const asked = (world: World) => [
 ];
 
 /** Kills the sidecar and starts one that dies at `step`. */
-export async function dieAt(world: World, step: SessionStep): Promise<number> {
+export async function dieAt(world: World, step: SessionStep | LandingStep): Promise<number> {
   await world.fairlead.killSidecar();
   const { stdout } = await world.fairlead.run(['up', '--json'], { env: { FAIRLEAD_FAULT: step } });
   return (JSON.parse(stdout) as { pid: number }).pid;

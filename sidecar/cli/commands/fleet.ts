@@ -96,7 +96,8 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
   const needs: [string, string][] = [];
   const { reason } = session;
   if (reason !== null) {
-    needs.push(['needs you', printable(reason.message)]);
+    // What is resolved the queue tells.
+    if (session.state !== 'resolving') needs.push(['needs you', printable(reason.message)]);
     if (reason.input !== undefined) needs.push(['input', printable(JSON.stringify(reason.input))]);
     for (const options of optionRows(reason)) needs.push(['options', printable(options)]);
   }

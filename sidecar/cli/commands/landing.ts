@@ -122,7 +122,8 @@ async function land(context: CommandContext, name: string, options: LandOptions)
   const settled = await untilSettled(context, sidecar, entry, options.timeout);
   output.result(settled.entry, sentence);
   const { reason } = settled.session;
-  const asks = settled.entry.reason === 'in-a-turn' && reason !== null;
+  const isHandedBack = settled.entry.state === 'handed-back' && reason?.kind !== 'conflict';
+  const asks = (settled.entry.reason === 'in-a-turn' || isHandedBack) && reason !== null;
   for (const step of asks ? nextSteps(settled.session) : []) output.hint(step);
   for (const step of landingSteps(settled.entry, settled.session.facts)) output.hint(step);
   if (settled.entry.state !== 'landed') process.exitCode = 1;
@@ -188,7 +189,7 @@ export function queueTable(entries: readonly QueueEntry[], output: Output, now: 
       entry.session,
       ...(severalRepos ? [printable(repos.get(entry.repo) ?? '')] : []),
       entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`,
-      entryWords(entry),
+      entryWords(entry) + tryWords(entry),
       age(entry.queuedAt, now),
       printable(
         // That it was taken out is its state.
@@ -199,6 +200,11 @@ export function queueTable(entries: readonly QueueEntry[], output: Output, now: 
     ]),
     output.width,
   );
+}
+
+/** That it is not its first try. */
+function tryWords({ handBack }: QueueEntry): string {
+  return handBack === null || handBack.try === 1 ? '' : ` (try ${handBack.try} of ${handBack.maxTries})`;
 }
 
 async function unqueue(context: CommandContext, name: string): Promise<void> {

@@ -146,6 +146,7 @@ export class Harbour {
   }
 
   async conflicts(session: string): Promise<Session> {
+    writeFileSync(join(this.#world.fairlead.home, 'config.toml'), '[land]\nhandBack = false\n');
     await this.#world.fairlead.run(['land', session, '--to', 'local', '--yes'], {
       cwd: this.repository.folder,
     });

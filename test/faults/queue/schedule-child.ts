@@ -7,6 +7,7 @@ import { FairleadError, messageOf } from '../../../sidecar/protocol/errors.ts';
 import type { LandingStep } from '../../../sidecar/queue/context.ts';
 import { KeptChildren } from '../../support/kept-children.ts';
 import { openQueue } from '../../support/open-queue.ts';
+import { type Manner, ScriptedAuthor } from '../../support/scripted-author.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 export interface ScheduleChildOrder {
@@ -29,6 +30,8 @@ export type Command =
   | { do: 'jump'; ms: number }
   | { do: 'tick' }
   | { do: 'die-at'; step: LandingStep /** With every git that is kept open. */; withGits: boolean }
+  /** The agent of a session takes the prompt that waits for it, if one does. */
+  | { do: 'answer'; session: string; how: Manner }
   | { do: 'open' };
 
 /** What became of a command: how many entries are open, or the code of the error. */
@@ -79,6 +82,11 @@ async function run(command: Command): Promise<void> {
     case 'die-at':
       death = command;
       return;
+    case 'answer': {
+      const { worktree } = open.table.get(command.session);
+      const place = { session: command.session, worktree, environment: order.environment };
+      return new ScriptedAuthor(open, place).act(command.how);
+    }
     case 'open':
       return;
   }

@@ -6,6 +6,7 @@ import type { LandingStep } from '../../../sidecar/queue/context.ts';
 import { LandingInvariants } from '../../support/landing-invariants.ts';
 import { openQueue } from '../../support/open-queue.ts';
 import { TestRepository } from '../../support/repository.ts';
+import { MANNERS, type Manner } from '../../support/scripted-author.ts';
 import { Random } from './random.ts';
 import type { Answer, Command, ScheduleChildOrder } from './schedule-child.ts';
 
@@ -32,6 +33,12 @@ const STEPS: readonly [LandingStep, ...LandingStep[]] = [
   'read-back',
   'followed',
   'settled',
+  'hand-back-begun',
+  'hand-back-merged',
+  'hand-back-undone',
+  'hand-back-asked',
+  'hand-back-verified',
+  'hand-back-settled',
 ];
 
 /** One random schedule of everything that may happen around a merge queue, with its real process killed for real. */
@@ -84,18 +91,20 @@ export class Schedule {
   }
 
   /**
-   * @returns how many entries landed
+   * @returns how many entries landed, and how many of them after an agent had resolved a conflict
    * @throws when an invariant does not hold
    */
-  async run(steps: number): Promise<number> {
+  async run(steps: number): Promise<{ landed: number; resolved: number }> {
     for (const author of this.#authors) this.#write(author);
+    if (this.#random.chance(0.5)) await this.#begin();
     for (let at = 0; at < steps; at += 1) {
       await this.#act();
       await sleep(this.#random.below(60));
       this.#expect(this.#invariants.violations());
     }
     await this.#settle();
-    return this.#invariants.entries().filter(({ state }) => state === 'landed').length;
+    const landed = this.#invariants.entries().filter(({ state }) => state === 'landed');
+    return { landed: landed.length, resolved: landed.filter(({ tries }) => tries > 0).length };
   }
 
   async dispose(): Promise<void> {
@@ -112,6 +121,7 @@ export class Schedule {
       [1, () => this.#cancel(author)],
       [3, () => this.#write(author)],
       [2, () => this.#turn(author, !this.#inTurn.has(author.id))],
+      [3, () => this.#answer(author, random.pick(['resolves', 'resolves', ...MANNERS]))],
       [2, () => this.#foreignMove()],
       [1, () => this.#kill()],
       [1, () => this.#tell({ do: 'pass', ms: random.pick([1_000, 20_000, 700_000]) })],
@@ -127,6 +137,16 @@ export class Schedule {
     }
   }
 
+  /** All of them change the same line, and land. */
+  async #begin(): Promise<void> {
+    for (const { id, work } of this.#authors) {
+      work.commit({ shared: `a\nb\n${id}\nd\ne\nf\n` }, `${id} begins`);
+    }
+    for (const { id, method } of this.#authors) {
+      await this.#tell({ do: 'land', session: id, to: this.#to, method, check: this.#check });
+    }
+  }
+
   /** Lands, and often enough dies in the middle of it or thinks better of it. */
   async #land(author: Author): Promise<void> {
     const { id, method } = author;
@@ -137,6 +157,10 @@ export class Schedule {
     await this.#tell({ do: 'land', session: id, to: this.#to, method, check: this.#check });
     await sleep(random.below(300));
     if (random.chance(0.2)) await this.#cancel(author);
+  }
+
+  async #answer(author: Author, how: Manner): Promise<void> {
+    await this.#tell({ do: 'answer', session: author.id, how });
   }
 
   async #cancel(author: Author): Promise<void> {
@@ -154,7 +178,8 @@ export class Schedule {
         ? { [`${author.id}/red`]: random.chance(0.5) ? line : null }
         : { [`${author.id}/${random.below(3)}`]: `${line}\n` };
     author.work.write(files);
-    const commits = random.chance(0.6);
+    // Whoever commits the markers of an open merge and lands them by hand has meant that.
+    const commits = random.chance(0.6) && !isMerging(author);
     if (commits) {
       author.work.tryGit('add', '--all');
       author.work.tryGit('commit', '--quiet', '-m', line);
@@ -234,6 +259,12 @@ export class Schedule {
     for (let round = 0; ; round += 1) {
       if (demo.git('diff', '--name-only', '--', 'shared') !== '')
         demo.tryGit('checkout', '--quiet', '--', 'shared');
+      for (const author of this.#authors) {
+        await this.#answer(author, 'resolves');
+        // What waits for the person's judgement is not meant; nor is a merge that was left when it was taken out.
+        if (round % 40 === 39) await this.#cancel(author);
+        if (round % 40 === 39 && isMerging(author)) author.work.git('merge', '--abort');
+      }
       const answer = await this.#tell({ do: 'open' });
       if ('open' in answer && answer.open === 0) break;
       if (round > 400) throw new Error(`entries never end:\n${this.#story()}`);
@@ -299,6 +330,10 @@ export class Schedule {
     this.#child = this.#start();
     return { error: 'dead' };
   }
+}
+
+function isMerging({ work }: Author): boolean {
+  return work.tryGit('rev-parse', '--verify', '--quiet', 'MERGE_HEAD').exitCode === 0;
 }
 
 /** The process that runs the queue. */

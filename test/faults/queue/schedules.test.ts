@@ -15,13 +15,16 @@ beforeAll(async () => {
 afterAll(() => child.remove());
 
 let landed = 0;
+let resolved = 0;
 
 it.each(Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at))(
   'whatever happens in schedule %i, every invariant holds after every step',
   async (seed) => {
     const schedule = new Schedule(seed, child.file);
     try {
-      landed += await schedule.run(STEPS);
+      const came = await schedule.run(STEPS);
+      landed += came.landed;
+      resolved += came.resolved;
     } finally {
       await schedule.dispose();
     }
@@ -29,6 +32,7 @@ it.each(Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at))(
   120_000,
 );
 
-it('of such schedules many a session lands', () => {
+it('of such schedules many a session lands, also one whose agent has resolved a conflict', () => {
   expect(landed).toBeGreaterThan(RUNS / 2);
+  expect(resolved).toBeGreaterThan(RUNS / 20);
 });

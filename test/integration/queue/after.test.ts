@@ -36,7 +36,7 @@ describe('a session that lands after another', () => {
 
   it('tells the person when the other leaves the queue, and goes on once that one has landed after all', async () => {
     const demo = demoWith({ a: '0\n' });
-    const queue = TestQueue.open(demo);
+    const queue = TestQueue.open(demo, { config: { land: { handBack: false } } });
     const first = queue.session('First', { files: { a: '1\n' } });
     const second = queue.session('Second', { files: { b: '1\n' } });
     demo.commit({ a: 'main\n' }, 'Meanwhile');

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { demoWith, TestQueue } from '../../support/queue.ts';
 
 describe('the land order', () => {
-  it('lets a conflict go with its paths, as one try, and lands what comes next', async () => {
+  it('lets a conflict that is not handed back go with its paths, as one try, and lands what comes next', async () => {
     const demo = demoWith({ a: '1\n', b: '1\n' });
-    const queue = TestQueue.open(demo);
+    const queue = TestQueue.open(demo, { config: { land: { handBack: false } } });
     const loses = queue.session('Loses', { files: { a: 'loses\n' } });
     const lands = queue.session('Lands', { files: { b: 'lands\n' } });
     demo.commit({ a: 'main\n' }, 'Meanwhile');
@@ -23,7 +23,7 @@ describe('the land order', () => {
 
   it('names the commit at which a rebase stops', async () => {
     const demo = demoWith({ a: '1\n' });
-    const queue = TestQueue.open(demo);
+    const queue = TestQueue.open(demo, { config: { land: { handBack: false } } });
     const session = queue.session('Edit', { files: { b: 'fine\n' } });
     session.work.commit({ a: '2\n' }, 'The one that clashes');
     demo.commit({ a: '3\n' }, 'Meanwhile');

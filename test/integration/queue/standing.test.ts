@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { demoWith, TestQueue, type TestSession } from '../../support/queue.ts';
 
-/** A session whose landing met a conflict, and which was prompted since. */
+/** A session whose landing met a conflict that is not handed back, and which was prompted since. */
 async function prompted(): Promise<{ queue: TestQueue; session: TestSession; turn: () => void }> {
   const demo = demoWith({ a: '1\n' });
-  const queue = TestQueue.open(demo);
+  const queue = TestQueue.open(demo, { config: { land: { handBack: false } } });
   const session = queue.session('Change', { files: { a: '2\n' } });
   demo.commit({ a: '3\n' });
   await queue.land(session);

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { prompt } from '../../support/model/story.ts';
@@ -173,6 +175,7 @@ it('an agent that asks is shown with what can be answered', { timeout: TIMEOUT }
 
 it('a conflict is not forgotten after a prompt', { timeout: TIMEOUT }, async () => {
   await using world = await World.open({ files: { 'a.txt': 'a\n' } });
+  writeFileSync(join(world.fairlead.home, 'config.toml'), '[land]\nhandBack = false\n');
   world.model.when(prompt('Do nothing')).says('Nothing was done.');
   world.model
     .when(prompt('Begin to resolve it'))

@@ -58,6 +58,7 @@ const ENTRY: QueueEntry = {
   paths: ['a.txt'],
   position: null,
   tries: 1,
+  handBack: null,
   baseMoved: 0,
   head: null,
   landed: null,
@@ -131,6 +132,25 @@ describe('what the person can do next', () => {
     expect(landingSteps({ ...ENTRY, branch: 'a$(id)' }, archived)[0]).toContain("'Merge a$(id) into");
   });
 
+  it('about a conflict that its agent has is to wait, or to judge what it made of it', () => {
+    const handBack = { phase: 'asked', try: 1, maxTries: 2, base: 'b' } as const;
+    const entry = { ...ENTRY, state: 'handed-back', endedAt: null, handBack } as const;
+    expect(landingSteps(entry)).toEqual([
+      'It lands by itself once its agent has resolved the conflict.',
+      'Look at it: fairlead attach k3f9',
+      'To take it out of the queue: fairlead unqueue k3f9',
+    ]);
+    const judged = { ...entry, handBack: { ...handBack, phase: 'needs-you' } } as const;
+    expect(steps({ kind: 'conflict', message: 'It dropped something.' }, judged)).toEqual([
+      'See what its agent made of it: fairlead diff k3f9',
+      'Tell it what is missing: fairlead send k3f9 "<prompt>"',
+      'Or land again: fairlead land k3f9',
+      'To take it out of the queue: fairlead unqueue k3f9',
+    ]);
+    const blocked = { ...entry, handBack: { ...handBack, phase: 'preparing' } } as const;
+    expect(landingSteps(blocked)[0]).toMatch(/: fairlead land k3f9$/);
+  });
+
   it('of an entry behind others is to land those', () => {
     const entry = { ...ENTRY, state: 'waiting', reason: 'after', after: ['m2p4', 'q7x1'] } as const;
     const behind = { ...entry, after: [...entry.after] };
@@ -197,6 +217,13 @@ describe('how an entry stands', () => {
   });
 
   it('is a sentence in every state', () => {
+    const note = 'Taken out of the queue. The merge of main stays open in its worktree.';
+    expect(entrySentence({ ...ENTRY, state: 'cancelled', message: note })).toBe(
+      'was taken out of the queue. The merge of main stays open in its worktree.',
+    );
+    expect(entrySentence({ ...ENTRY, state: 'handed-back', message: 'In a.', paths: ['a', 'b'] })).toBe(
+      'is handed back: In a.\n  b',
+    );
     expect(entrySentence({ ...ENTRY, state: 'cancelled', message: 'Taken out of the queue.' })).toBe(
       'was taken out of the queue.',
     );

@@ -14,6 +14,7 @@ const PINNED = [
   '30433aba76f4',
   'da0616a3d192',
   'cbb706245d98',
+  '18ca64304020',
 ];
 
 describe('the schema', () => {
