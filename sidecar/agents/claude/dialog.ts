@@ -57,12 +57,21 @@ function continues(row: string, column: number, numbered: boolean): boolean {
   return row.slice(0, column).trim() === '' || (numbered && /^\s*(❯ )?\d+\. /.test(row));
 }
 
+/** The rule above a composer whose first lines do not fit: `─── ↑ 12 more ───`. Seen with 2.1.332. */
+const MORE_ABOVE = /^─+ ↑ (\d+) more ─/;
+/** The rule below a composer, of which lines may be left out as well. */
+const BELOW = /^(─{10,}|─+ ↓ \d+ more ─)/;
+
 function isComposer(screen: readonly string[], at: number): boolean {
   return (
     /^─{10,}/.test((screen[at - 1] ?? '').trim()) &&
-    screen.slice(at + 1, at + 40).some((row) => /^─{10,}/.test(row.trim())) &&
+    endsBelow(screen, at) &&
     !NUMBERED.test((screen[at] ?? '').trim().slice(2))
   );
+}
+
+function endsBelow(screen: readonly string[], at: number): boolean {
+  return screen.slice(at + 1, at + 40).some((row) => BELOW.test(row.trim()));
 }
 
 /** Texts that the CLI shows in an empty composer. */
@@ -70,18 +79,35 @@ const PLACEHOLDER = /^(Try "|Resend your message|Once fixed, resend|Press up to 
 
 /**
  * What stands in the composer, empty when nothing does; undefined when no composer is on the screen, because a dialog
- * covers it. Pure.
+ * covers it. Lines that do not fit are empty ones, or one where the CLI does not tell how many. Pure.
  */
 export function composerText(screen: readonly string[]): string | undefined {
-  const begin = screen.findLastIndex((row, at) => /^[❯!]\s/.test(row.padEnd(2)) && isComposer(screen, at));
-  if (begin === -1) return undefined;
-  const lines = [(screen[begin] ?? '').slice(2)];
-  for (let at = begin + 1; at < screen.length && !/^─{10,}/.test((screen[at] ?? '').trim()); at += 1) {
-    lines.push((screen[at] ?? '').slice(2));
+  const marked = screen.findLastIndex((row, at) => /^[❯!]\s/.test(row.padEnd(2)) && isComposer(screen, at));
+  const cut = screen.findLastIndex((row, at) => MORE_ABOVE.test(row.trim()) && endsBelow(screen, at));
+  if (cut > marked) {
+    const hidden = Number(MORE_ABOVE.exec((screen[cut] ?? '').trim())?.[1]);
+    return '\n'.repeat(hidden) + linesFrom(screen, cut + 1);
   }
-  const text = lines
-    .map((line) => line.trimEnd())
-    .join('\n')
-    .trim();
+  if (marked === -1) return fillsScreen(screen) ? `\n${linesFrom(screen, 0)}` : undefined;
+  const text = linesFrom(screen, marked);
   return PLACEHOLDER.test(text) ? '' : text;
+}
+
+/** Whether the screen begins within a composer: nothing but its lines, the rule below it, and the line of modes. */
+function fillsScreen(screen: readonly string[]): boolean {
+  const end = screen.findLastIndex((row) => BELOW.test(row.trim()));
+  const lines = screen.slice(0, end);
+  return (
+    lines.some((row) => row.trim() !== '') &&
+    lines.every((row) => /^( {2}|\s*$)/.test(row) && !MARKED.test(row) && !RULE.test(row.trim() || '.')) &&
+    !screen.slice(end + 1).some((row) => MARKED.test(row))
+  );
+}
+
+function linesFrom(screen: readonly string[], begin: number): string {
+  const lines: string[] = [];
+  for (let at = begin; at < screen.length && !BELOW.test((screen[at] ?? '').trim()); at += 1) {
+    lines.push((screen[at] ?? '').slice(2).trimEnd());
+  }
+  return lines.join('\n').trim();
 }

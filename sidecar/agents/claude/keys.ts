@@ -79,9 +79,18 @@ function pieces(text: string): string[] {
   return piece === '' ? found : [...found, piece];
 }
 
+/** Many keys at once would be taken for a paste; so many that come apart, by so many milliseconds, are not. */
+const KEYS_AT_ONCE = 8;
+const APART_MS = 25;
+
 /** Empties the composer: Ctrl-U takes a line, then the line end before it. Harmless when it is empty. */
 export function clearComposerSteps(composer: string): KeyStep[] {
-  return [{ keys: '\u0015'.repeat(2 * composer.split('\n').length), pauseMs: REDRAW_MS }];
+  const keys = 2 * composer.split('\n').length;
+  const steps = Math.ceil(keys / KEYS_AT_ONCE);
+  return Array.from({ length: steps }, (_, step) => ({
+    keys: '\u0015'.repeat(Math.min(KEYS_AT_ONCE, keys - step * KEYS_AT_ONCE)),
+    pauseMs: step === steps - 1 ? REDRAW_MS : APART_MS,
+  }));
 }
 
 /**

@@ -126,6 +126,17 @@ describe('a later prompt arrives as it stands, typed', () => {
     await terminal.until(() => composerText(terminal.screen()) === '', 'an empty composer');
   });
 
+  test('a draft that does not fit the screen is put aside and comes back', async () => {
+    const draft = Array.from({ length: 40 }, (_, n) => `line ${n} of the draft`).join('\n');
+    const shown = () => composerText(terminal.screen());
+    await terminal.press(promptSteps(draft).slice(0, 1));
+    await terminal.until(() => shown()?.endsWith('line 39 of the draft') === true, 'the draft');
+    expect((await send('in between')).map((each) => each.trim())).toEqual(['in between']);
+    await terminal.until(() => shown()?.endsWith('line 39 of the draft') === true, 'the draft again');
+    await terminal.press(clearComposerSteps(draft));
+    await terminal.until(() => shown() === '', 'an empty composer');
+  });
+
   test('what could act as keys is taken out', async () => {
     expect(await send('a\u001b[201~b\u0003c\u001b')).toEqual(['abc']);
   });

@@ -73,6 +73,18 @@ describe('the composer', () => {
     expect(composerText(SCREENS.draft.map((row) => row.replace('❯ ', '❯\u00a0')))).toBe('line one\nline two');
   });
 
+  test('is there though its first lines do not fit, as empty ones', () => {
+    expect(composerText(SCREENS.highDraft)).toBe('\n\nline three\nline four');
+    expect(dialogOptions(SCREENS.highDraft)).toEqual([]);
+  });
+
+  test('is there though it begins above the screen', () => {
+    const rows = SCREENS.highDraft.slice(SCREENS.highDraft.indexOf('  line three'));
+    expect(composerText(rows)).toBe('\nline three\nline four');
+    expect(composerText(['● Hi.', ...rows])).toBeUndefined();
+    expect(composerText(['  indented', ...SCREENS.permission.slice(3)])).toBeUndefined();
+  });
+
   test('is covered by a dialog', () => {
     expect(composerText(SCREENS.permission)).toBeUndefined();
     expect(composerText(SCREENS.question)).toBeUndefined();

@@ -21,6 +21,17 @@ export const SCREENS = {
     ' Esc to cancel · Tab to amend',
     '',
   ],
+  highDraft: [
+    '❯ 1. what was asked before',
+    '● Hi.',
+    '                                                                             ctrl+g to edit in Vim',
+    `─── ↑ 2 more ${RULE.slice(13)}`,
+    '  line three',
+    '  line four',
+    RULE,
+    '  ⏵⏵ auto mode on (shift+tab to cycle)',
+    '',
+  ],
   narrowPermission: [
     ' Do you want to proceed?',
     ' ❯ 1. Yes',
