@@ -33,7 +33,7 @@ export class Store {
   readonly #hasLog: boolean;
   readonly #statements = new Map<string, StatementSync>();
   #depth = 0;
-  #rollbacks = 0;
+  #version = 0;
   /** What waits for the transaction that runs. */
   #afterCommit: (() => void)[] = [];
   readonly #notTold: (error: unknown) => void;
@@ -74,6 +74,7 @@ export class Store {
    */
   run(sql: string, bindings: Bindings | Positional = {}): number {
     return this.#told(() => {
+      this.#version += 1;
       const statement = this.#prepare(sql);
       const { changes } = isPositional(bindings) ? statement.run(...bindings) : statement.run(bindings);
       return Number(changes);
@@ -98,6 +99,7 @@ export class Store {
   /** Runs a statement that inserts one row into a table with an integer key; gives the key. */
   insert(sql: string, bindings: Bindings | Positional): number {
     return this.#told(() => {
+      this.#version += 1;
       const statement = this.#prepare(sql);
       const done = isPositional(bindings) ? statement.run(...bindings) : statement.run(bindings);
       return Number(done.lastInsertRowid);
@@ -115,7 +117,7 @@ export class Store {
       this.#told(() => this.#database.exec('COMMIT'));
     } catch (error) {
       this.#afterCommit = [];
-      this.#rollbacks += 1;
+      this.#version += 1;
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     } finally {
@@ -166,9 +168,9 @@ export class Store {
     return this.#depth > 0;
   }
 
-  /** How many transactions were rolled back: what was read in one never was. */
-  get rollbacks(): number {
-    return this.#rollbacks;
+  /** Another one after each write and each transaction that was rolled back: at the same one, rows are as they were. */
+  get version(): number {
+    return this.#version;
   }
 
   close(): void {

@@ -55,11 +55,9 @@ export class SessionTable {
        ON CONFLICT (common_dir) DO UPDATE SET main = excluded.main`,
       { id, commonDir, main, now },
     );
-    const record = RepositoryRecord.parse(
+    return RepositoryRecord.parse(
       this.#store.get('SELECT * FROM repository WHERE common_dir = :commonDir', { commonDir }),
     );
-    this.#repositories.drop(record.id);
-    return record;
   }
 
   /** The repository of `commonDir`, when it was recorded. */
@@ -90,7 +88,6 @@ export class SessionTable {
 
   setLandTo(repository: string, to: 'local' | 'remote'): void {
     this.#store.run('UPDATE repository SET land_to = :to WHERE id = :repository', { repository, to });
-    this.#repositories.drop(repository);
   }
 
   /** Keeps a set of variables once, under the hash of its content. */
@@ -136,14 +133,12 @@ export class SessionTable {
     const assignments = Object.keys(row).map((name) => `${name} = :${name}`);
     if (assignments.length > 0) {
       this.#store.run(`UPDATE session SET ${assignments.join(', ')} WHERE id = :id`, { ...row, id });
-      this.#sessions.drop(id);
     }
   }
 
   /** Forgets a session that never came to be. */
   remove(id: string): void {
     this.#store.run('DELETE FROM session WHERE id = :id', { id });
-    this.#sessions.drop(id);
   }
 
   find(id: string): SessionRecord | undefined {
