@@ -1,6 +1,7 @@
 // Installs what the lock file names when that is not there yet. Runs on Node 20 and newer, with nothing installed.
 import { spawn } from 'node:child_process';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,11 +11,14 @@ const stamp = join(root, 'node_modules', '.fairlead-installed');
 
 /** Makes node_modules match the lock file; quick when it does already. */
 export async function install() {
-  const lock = statSync(join(root, 'package-lock.json')).mtimeMs;
-  if (existsSync(stamp) && statSync(stamp).mtimeMs >= lock) return;
+  // By content: a checkout writes the lock file anew without a change, and to install anew takes what runs its packages.
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
   console.log('Installing packages…');
   await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  writeFileSync(stamp, '');
+  writeFileSync(stamp, lock);
 }
 
 /**
