@@ -11,14 +11,20 @@ it('a daemon that dies with a connection in its queue is one that is gone', asyn
   const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('listening'))`;
   const daemon = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(daemon.stdout, 'data');
-  // Stopped, it accepts nothing.
+  // Stopped, all its threads, it accepts nothing.
   daemon.kill('SIGSTOP');
+  block(`while grep -q '^State:[[:space:]]*[A-SU-Z]' /proc/${daemon.pid}/task/*/status; do :; done`);
   const connection = tryConnect(path);
-  // Dead, and its end of the socket closed, before this thread looks at what became of the connection.
+  // Dead to its last thread, and so its end of the socket closed, before this thread looks at what became of the connection.
   daemon.kill('SIGKILL');
-  execFileSync('/bin/sh', [
-    '-c',
-    `while grep -q '^State:[[:space:]]*[A-Y]' /proc/${daemon.pid}/status; do :; done`,
-  ]);
+  const threads = `/proc/${daemon.pid}/task`;
+  block(
+    `while grep -q '^State:[[:space:]]*[A-Y]' ${threads}/*/status || [ $(ls ${threads} | wc -l) -gt 1 ]; do :; done`,
+  );
   expect(await connection).toBeUndefined();
 });
+
+/** Runs a shell command while nothing else happens here. */
+function block(command: string): void {
+  execFileSync('/bin/sh', ['-c', command], { timeout: 20_000, stdio: ['ignore', 'inherit', 'ignore'] });
+}
