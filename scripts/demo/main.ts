@@ -181,10 +181,12 @@ async function play(): Promise<void> {
 
 /** Answers what the sessions ask, until all have finished. */
 async function answerAll(): Promise<void> {
+  // An answer takes a moment to show.
+  const answered = new Set<string>();
   for (;;) {
     const asking = await until('a session asks, or all finish', (sessions) => {
       if (sessions.every(({ state }) => state === 'finished')) return sessions[0];
-      return sessions.find(({ state }) => state === 'needs-you');
+      return sessions.find(({ id, state, need }) => state === 'needs-you' && !answered.has(`${id} ${need}`));
     });
     if (asking.state === 'finished') return;
     // A question of trust is about the repository that this script has just made.
@@ -194,6 +196,7 @@ async function answerAll(): Promise<void> {
     await show(['ls']);
     await show(['show', asking.id]);
     await show(['answer', asking.id, 'allow', '--need', String(asking.need)]);
+    answered.add(`${asking.id} ${asking.need}`);
   }
 }
 
