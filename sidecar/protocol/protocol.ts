@@ -30,16 +30,7 @@ function request<P extends z.ZodMiniType, R extends z.ZodMiniType>(
   params: () => P,
   result: () => R,
 ): RequestKind<P, R> {
-  const made = exchange(params, result);
-  return {
-    method,
-    get params() {
-      return made.params;
-    },
-    get result() {
-      return made.result;
-    },
-  };
+  return Object.assign(exchange(params, result), { method });
 }
 function notification<P extends z.ZodMiniType>(method: string, params: () => P): NotificationKind<P> {
   const made = once(params);

@@ -1,6 +1,6 @@
 /**
- * Zod, as every schema here is written with it: the functional interface, whose start takes a third of the time of the
- * other, with faults in English.
+ * Zod, as every schema here is written with it: the functional interface, which starts sooner than the other, with faults
+ * in English.
  */
 import { config } from 'zod/mini';
 import en from 'zod/v4/locales/en.js';
