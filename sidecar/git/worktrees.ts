@@ -4,7 +4,8 @@ import { basename, dirname, join, resolve as resolvePath } from 'node:path';
 import { sleep } from '../platform/clock.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { quoteWord } from '../platform/shell.ts';
-import { FairleadError } from '../protocol/errors.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
+import * as z from '../protocol/zod.ts';
 import type { Git } from './git.ts';
 import { joinNul, pathOnDisk } from './names.ts';
 import { operationInProgress } from './operation.ts';
@@ -80,23 +81,14 @@ export async function addWorktree(repository: Repository, request: NewWorktree):
   }
   try {
     await mkdir(dirname(request.folder), { recursive: true });
-    await git.run(
-      [
-        'worktree',
-        'add',
-        '--quiet',
-        '--lock',
-        '--reason',
-        request.lockReason,
-        '--',
-        request.folder,
-        request.branch,
-      ],
-      {
-        config: { 'checkout.workers': '0' },
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
-      },
-    );
+    request.signal?.throwIfAborted();
+    // A git that is killed may leave the lock of a ref behind. What can be cancelled writes no ref: only the files.
+    const registered = ['--quiet', '--lock', '--reason', request.lockReason, '--no-checkout'];
+    await git.run(['worktree', 'add', ...registered, '--', request.folder, request.branch]);
+    await git.in(request.folder).run(['read-tree', '--reset', '-u', '--no-recurse-submodules', 'HEAD'], {
+      config: { 'checkout.workers': '0' },
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
     const folder = realpathSync(request.folder);
     const gitDir = realpathSync(await git.in(folder).text(['rev-parse', '--absolute-git-dir']));
     return { folder, branch: request.branch, commit, gitDir };
@@ -115,6 +107,7 @@ export async function addWorktree(repository: Repository, request: NewWorktree):
 /**
  * Takes back a worktree that nobody has worked in, however far its making came: folder, registration, and the branch
  * if it still stands where it was made. Idempotent. Everything in the folder is lost.
+ * @throws FairleadError {@link isBranchLeft} when the branch stays; whatever keeps the folder from being removed
  */
 export async function discardWorktree(
   repository: Repository,
@@ -128,10 +121,27 @@ export async function discardWorktree(
       return;
     } catch (error) {
       // Another git that writes beside it holds a lock for a moment: a branch that stays is nobody's.
-      if (again === LOCK_TRIES) throw error;
+      if (again === LOCK_TRIES) {
+        throw new FairleadError(
+          'worktree.failed',
+          `The branch ${made.branch} could not be taken back: ${messageOf(error)}`,
+          {
+            hint: 'See the cause, put it right and try again.',
+            data: { branchLeft: made.branch },
+            cause: error,
+          },
+        );
+      }
       await sleep(LOCK_MS);
     }
   }
+}
+
+const BranchLeft = z.object({ branchLeft: z.string() });
+
+/** Whether of a worktree that could not be made, or taken back, its branch is there still. */
+export function isBranchLeft(error: unknown): boolean {
+  return error instanceof FairleadError && BranchLeft.safeParse(error.data).success;
 }
 
 /** How often, and how long after each other in milliseconds, a ref that cannot be locked is tried again. */

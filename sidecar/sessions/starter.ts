@@ -1,6 +1,6 @@
 import { openKnownRepository, type Repository } from '../git/repository.ts';
 import { isClean, readStatus } from '../git/status.ts';
-import { discardWorktree, registrationOf } from '../git/worktrees.ts';
+import { discardWorktree, isBranchLeft, registrationOf } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { gitOf, type SessionContext } from './context.ts';
@@ -148,7 +148,7 @@ export class Starter {
         } else this.#leaveAsleep(id);
       } catch (error) {
         // Of a sidecar that ends everything stays: the next one goes on with what is stored.
-        if (!revoked.aborted || isCancelled(revoked)) await this.#abandon(record);
+        if (!revoked.aborted || isCancelled(revoked)) await this.#abandon(record, error);
         throw error;
       }
     });
@@ -333,9 +333,9 @@ export class Starter {
 
   /**
    * Takes back a session that could not be started: whoever asked for it gets the error and nothing else. What cannot
-   * be cleared away stays, with the session that knows of it.
+   * be cleared away stays, with the session that knows of it. `failed`: why it was not made.
    */
-  async #abandon({ id }: SessionRecord): Promise<void> {
+  async #abandon({ id }: SessionRecord, failed?: unknown): Promise<void> {
     const { context, terminals, observation, view } = this.#parts;
     await this.trust.forget(id);
     const record = context.table.get(id);
@@ -348,7 +348,10 @@ export class Starter {
     try {
       const repository = await this.repositoryOf(record);
       const { worktree: folder, branch, base_commit: commit, git_dir } = record;
-      const isMade = git_dir !== null || registrationOf(repository.commonDir, folder) !== undefined;
+      const isMade =
+        git_dir !== null ||
+        isBranchLeft(failed) ||
+        registrationOf(repository.commonDir, folder) !== undefined;
       // Copied files and brought changes make it dirty; nobody has worked in it.
       if (isMade) await discardWorktree(repository, { folder, branch, commit });
     } catch (error) {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Repository } from '../git/repository.ts';
+import { isBranchLeft } from '../git/worktrees.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import * as z from '../protocol/zod.ts';
 import type { SessionRecord } from './record.ts';
@@ -19,8 +20,9 @@ const REPOSITORY_NEEDS = 256 * 1024;
 
 const Said = z.object({ stderr: z.string() });
 
-/** Why a worktree could not be made: `error` itself, unless the disk is what is wrong. */
+/** Why a worktree could not be made: `error` itself, unless the disk is what is wrong and nothing is left. */
 export async function writeError(error: unknown, planned: Planned, repository: Repository): Promise<unknown> {
+  if (isBranchLeft(error)) return error;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? cause.code : undefined;
     if (code === 'disk.full') return cause;

@@ -102,6 +102,29 @@ describe('adding a worktree', () => {
     expect(traces(demo)).toEqual(before);
   });
 
+  it('leaves nothing when it is cancelled while the files are written, and no lock of a ref', async () => {
+    using demo = TestRepository.with({ 'a.txt': 'a\n', '.gitattributes': 'a.txt filter=slow\n' });
+    const begun = join(demo.root, 'begun');
+    demo.config('filter.slow.smudge', `touch '${begun}'; exec sleep 1000`);
+    const before = traces(demo);
+    const cancelling = new AbortController();
+    const adding = addWorktree(await demo.open(), request(demo, { signal: cancelling.signal }));
+    adding.catch(() => {});
+    await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);
+    cancelling.abort(new Error('enough'));
+    await expect(adding).rejects.toThrow('enough');
+    expect(traces(demo)).toEqual(before);
+  });
+
+  it('writes only the files of a sparse checkout', async () => {
+    using demo = TestRepository.with({ 'in/a.txt': 'a\n', 'out/b.txt': 'b\n' });
+    demo.git('sparse-checkout', 'set', 'in');
+    const made = await addWorktree(await demo.open(), request(demo));
+    expect(existsSync(join(made.folder, 'in/a.txt'))).toBe(true);
+    expect(existsSync(join(made.folder, 'out'))).toBe(false);
+    expect(demo.at(made.folder).git('status', '--porcelain')).toBe('');
+  });
+
   it('waits for another that is half made, and is not hindered by it for long', async () => {
     using demo = TestRepository.with();
     const repository = await demo.open();

@@ -322,10 +322,10 @@ describe('a session whose making is cancelled', () => {
     expect(terminals.map(({ id }) => id).sort()).toEqual(left.map(({ terminal }) => terminal).sort());
   });
 
-  it('is not archived when it cannot be taken back', async () => {
+  it.each(['worktree-made', 'terminal-made'])('stays when it cannot be taken back: at %s', async (at) => {
     const cancelling = new AbortController();
     person.step = (name) => {
-      if (name !== 'terminal-made') return;
+      if (name !== at) return;
       writeFileSync(join(person.repository.folder, '.git/refs/heads/fairlead/work.lock'), '');
       cancelling.abort(new FairleadError('cancelled', 'Cancelled.'));
     };
