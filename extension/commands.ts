@@ -11,6 +11,7 @@ import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { openChanges } from './lanes/session-changes.ts';
+import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
 
 /** A command that needs nothing but the window, or one that is about a session. */
@@ -201,7 +202,7 @@ export function registerCommands(context: Context, present: (error: unknown) => 
     vscode.commands.registerCommand(id, (target: unknown) =>
       guarded(command, present, async () => {
         if (command.kind === 'window') return command.run(context);
-        const found = await sessionOf(context, target, command);
+        const found = await sessionOf(context, target, command, titleOf(context.extension, id));
         if (found !== undefined) await command.run(context, found.session, found.isShown);
       }),
     ),
@@ -237,6 +238,7 @@ async function sessionOf(
   context: Context,
   target: unknown,
   command: Extract<Command, { kind: 'session' }>,
+  title: string,
 ): Promise<{ session: Session; isShown: boolean } | undefined> {
   const row = rowOf(target);
   await context.connection.start();
@@ -250,7 +252,8 @@ async function sessionOf(
       ? { session, isShown: false }
       : { session: { ...session, need: row.need }, isShown: true };
   }
-  const session = await chooseSession(context, command);
+  if (!context.repositories.isKnown) await context.repositories.find();
+  const session = await chooseSession(context, { ...command, title });
   return session === undefined ? undefined : { session, isShown: false };
 }
 
