@@ -8,6 +8,7 @@ import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
 import type { Repositories } from './repositories.ts';
 import { iconOf } from './session-look.ts';
+import { nameOf } from './session-name.ts';
 
 interface Parts {
   fleet: Fleet;
@@ -65,7 +66,7 @@ function itemsOf(sessions: readonly Session[], isOwn: (session: Session) => bool
   return ordered.flatMap(([repo, own]): Item[] => {
     const name = basename(repo);
     const rows = own.map((session) => ({
-      label: pickText(session.title),
+      label: pickText(nameOf(session)),
       // A separator goes once something is typed.
       description: areNamed ? `${stateWords(session)} · ${pickText(name)}` : stateWords(session),
       detail: pickText(session.branch),

@@ -4,7 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
 import { PacedRefresh } from './paced-refresh.ts';
-import { attemptOf, descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
+import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
 export type FleetNode =
@@ -229,14 +229,11 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const now = Date.now();
     // A row of its own: VS Code keeps one that it has, folded, when it turns into a parent.
     item.id = hasMembers ? `family:${id}` : `session:${id}`;
-    const first = this.#fleet.get(session.family);
-    const attempt =
-      first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : undefined;
-    item.description = descriptionOf(session, now, attempt);
+    item.description = descriptionOf(session, now);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });
     item.contextValue = contextOf(session);
-    item.accessibilityInformation = { label: spokenOf(session, now, attempt) };
+    item.accessibilityInformation = { label: spokenOf(session, now) };
     item.command = {
       command: 'fairlead.openTerminal',
       title: 'Open Terminal',
