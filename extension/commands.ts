@@ -10,6 +10,7 @@ import { showSidecarLog } from './actions/sidecar-log.ts';
 import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
+import { nameOf, shortNameOf } from './fleet/session-name.ts';
 import { openChanges } from './lanes/session-changes.ts';
 import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
@@ -79,7 +80,7 @@ export const COMMANDS = {
     fits: any,
     run: async ({ connection }, session) => {
       const text = await askText({
-        title: session.title,
+        title: nameOf(session),
         prompt: hasAgent(session)
           ? 'What the agent shall do next'
           : 'The agent is started again with this prompt',
@@ -92,7 +93,7 @@ export const COMMANDS = {
         ),
       );
       if (!confirmed) {
-        void showInformation(`"${session.title}" gets the prompt when its turn ends.`);
+        void showInformation(`The prompt waits until the turn ends: "${shortNameOf(session)}".`);
       }
     },
   },
@@ -174,7 +175,7 @@ export const COMMANDS = {
         .catch(() => ({ prompts: [] }));
       const unsent = prompts.map((prompt) => ` Its agent never got this prompt: ${prompt}`).join('');
       void showInformation(
-        `"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.${unsent}`,
+        `Archived: "${shortNameOf(session)}". Its branch ${session.branch} and its conversation stay.${unsent}`,
       );
     },
   },
@@ -202,7 +203,7 @@ export function registerCommands(context: Context, present: (error: unknown) => 
     vscode.commands.registerCommand(id, (target: unknown) =>
       guarded(command, present, async () => {
         if (command.kind === 'window') return command.run(context);
-        const found = await sessionOf(context, target, command, titleOf(context.extension, id));
+        const found = await sessionOf(context, target, command, id);
         if (found !== undefined) await command.run(context, found.session, found.isShown);
       }),
     ),
@@ -238,7 +239,7 @@ async function sessionOf(
   context: Context,
   target: unknown,
   command: Extract<Command, { kind: 'session' }>,
-  title: string,
+  id: string,
 ): Promise<{ session: Session; isShown: boolean } | undefined> {
   const row = rowOf(target);
   await context.connection.start();
@@ -253,6 +254,7 @@ async function sessionOf(
       : { session: { ...session, need: row.need }, isShown: true };
   }
   if (!context.repositories.isKnown) await context.repositories.find();
+  const title = titleOf(context.extension, id);
   const session = await chooseSession(context, { ...command, title });
   return session === undefined ? undefined : { session, isShown: false };
 }

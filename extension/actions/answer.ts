@@ -7,6 +7,7 @@ import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
+import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { askText, showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 import { proposalOf } from './proposal.ts';
@@ -23,7 +24,7 @@ interface Parts {
 export async function answer(context: Parts, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
-    await showInformation(`${session.title} asks nothing.`);
+    await showInformation(`"${shortNameOf(session)}" asks nothing.`);
     return;
   }
   if (!takesAnswer(reason)) return offerSteps(session, reason);
@@ -47,7 +48,7 @@ const STEP_COMMAND: Partial<Record<NextStep, string>> = {
 async function offerSteps(session: Session, reason: Reason): Promise<void> {
   const steps = nextSteps(reason);
   const picked = await vscode.window.showQuickPick(steps, {
-    title: session.title,
+    title: nameOf(session),
     placeHolder: reason.message,
     ignoreFocusOut: true,
   });
@@ -65,7 +66,9 @@ export async function giveAnswer(context: Parts, session: Session, text: string)
 export function showAlreadyAnswered({ fleet }: Parts, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
-  void showInformation(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
+  void showInformation(
+    `Answered already, so nothing was done: "${shortNameOf(session)}" is ${state} by now.`,
+  );
 }
 
 async function send(
@@ -92,11 +95,11 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
     return askAll(session, reason.questions, meanings);
   }
   if (reason.kind === 'question') {
-    return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
+    return askOne(nameOf(session), reason.message, reason.options ?? [], { several: false, meanings });
   }
   if (reason.dialog === true && reason.options !== undefined) {
     return vscode.window.showQuickPick(reason.options, {
-      title: session.title,
+      title: nameOf(session),
       placeHolder: reason.message,
       ignoreFocusOut: true,
     });
@@ -107,11 +110,11 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
       { label: '$(x) Deny', answer: 'deny' },
       ...(takesWhy(reason) ? [{ label: '$(comment) Deny, and say why…', answer: undefined }] : []),
     ],
-    { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
+    { title: nameOf(session), placeHolder: reason.message, ignoreFocusOut: true },
   );
   if (picked === undefined || picked.answer !== undefined) return picked?.answer;
   const why = await askText({
-    title: session.title,
+    title: nameOf(session),
     prompt: 'What the agent shall do instead',
     ignoreFocusOut: true,
   });
@@ -127,7 +130,7 @@ async function askAll(
   const answers: string[] = [];
   for (const [index, { question, options, multiSelect }] of questions.entries()) {
     const title =
-      questions.length === 1 ? session.title : `${session.title} (${index + 1}/${questions.length})`;
+      questions.length === 1 ? nameOf(session) : `${nameOf(session)} (${index + 1}/${questions.length})`;
     const given = await askOne(title, question, options, { several: multiSelect, meanings });
     if (given === undefined) return undefined;
     answers.push(given);

@@ -7,6 +7,7 @@ import { ExtensionError } from '../connection/failure.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
+import { shortNameOf } from '../fleet/session-name.ts';
 import { confirm, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
@@ -119,7 +120,7 @@ async function confirmLocalOnly(base: string, remote: string | null, count: numb
 
 /** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
 async function follow(context: Parts, session: Session, queued: QueueEntry): Promise<void> {
-  const entry = await showProgress(`Landing "${session.title}"`, async (report, token) => {
+  const entry = await showProgress(`Landing "${shortNameOf(session)}"`, async (report, token) => {
     const done = Promise.withResolvers<QueueEntry>();
     const look = (now: QueueEntry) => {
       if (now.id !== queued.id) return;
@@ -177,16 +178,16 @@ async function showOutcome(context: Parts, session: Session, entry: QueueEntry):
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
     void showInformation(
-      `"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`,
+      `Landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}: "${shortNameOf(session)}".${note}`,
     );
     return;
   }
   if (entry.state === 'cancelled') {
-    void showInformation(`"${session.title}" was taken out of the queue.`);
+    void showInformation(`Taken out of the queue: "${shortNameOf(session)}".`);
     return;
   }
   const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
-  const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
+  const what = `Did not land: "${shortNameOf(session)}". ${entry.message ?? entry.state}${paths}`;
   // Not waited for: what becomes of the session from here on is told by others.
   void showWarning(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
     if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');

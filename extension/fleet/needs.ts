@@ -4,6 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { showWarning } from '../window/messages.ts';
 import type { Fleet } from './fleet.ts';
 import { nextSteps } from './next-steps.ts';
+import { shortNameOf } from './session-name.ts';
 
 export interface NeedActions {
   /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */
@@ -116,7 +117,7 @@ export class Needs implements vscode.Disposable {
     if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
     const { reason } = session;
-    const chosen = await showWarning(`${session.title}: ${reason.message}`, ...nextSteps(reason));
+    const chosen = await showWarning(`${shortNameOf(session)}: ${reason.message}`, ...nextSteps(reason));
     if (chosen === undefined) return;
     if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);

@@ -77,13 +77,13 @@ describe('Land', () => {
     await window.question.getByText('Where does main land?').waitFor();
     await window.pick('Push to origin/main');
     await window.press(window.dialog, 'Commit and Land');
-    await window.notification(/"Say forty-two" landed on origin\/main/).waitFor();
+    await window.notification(/Landed on origin\/main as \w+: "Say forty-two"/).waitFor();
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     await expect.poll(() => window.fleet.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
 
     await window.fleet.act(window.fleet.row('Say forty-three'), 'Land');
     await window.press(window.dialog, 'Commit and Land');
-    const failed = window.notification('"Say forty-three" did not land');
+    const failed = window.notification('Did not land: "Say forty-three"');
     await failed.waitFor();
     expect(await failed.textContent()).toContain('src/app.js');
     expect(await failed.locator('a.monaco-button').allInnerTexts()).toEqual([
@@ -113,7 +113,7 @@ describe('Land', () => {
     await window.press(window.dialog, 'Commit and Land');
     await window.dialog.getByText('1 commit that origin lacks. They would land along.').waitFor();
     await window.press(window.dialog, 'Land Them Too');
-    await window.notification(/"Say more" landed on origin\/main/).waitFor();
+    await window.notification(/Landed on origin\/main as \w+: "Say more"/).waitFor();
     expect([remote.show('main', 'more.txt'), remote.show('main', 'mine.md')]).toEqual(['More.\n', 'Mine.\n']);
   });
 });

@@ -118,7 +118,7 @@ describe('a landing that needs the person', () => {
     await landing;
     if (first === 'the entry') tell(conflict);
     await settle();
-    expect(told).toEqual(['"Say more" did not land: It conflicts. (a.txt)']);
+    expect(told).toEqual(['Did not land: "Say more". It conflicts. (a.txt)']);
     needs.dispose();
   });
 
