@@ -138,6 +138,16 @@ export const COMMANDS = {
       );
     },
   },
+  'fairlead.resume': {
+    kind: 'session',
+    needsTrust: true,
+    fits: ({ facts }) => facts.life === 'sleeping',
+    run: async ({ connection }, session) => {
+      await withProgress('Starting the agent', (options) =>
+        connection.request('Resume', { session: session.id }, options),
+      );
+    },
+  },
   'fairlead.land': { kind: 'session', needsTrust: true, fits: ({ queue }) => queue === null, run: land },
   'fairlead.unqueue': {
     kind: 'session',

@@ -250,7 +250,10 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 /** Whether a row tells something that the person waits for; what it has cost so far is not. */
 function isUrgent(before: Session, now: Session): boolean {
   return (
-    before.state !== now.state || before.title !== now.title || before.reason?.message !== now.reason?.message
+    before.state !== now.state ||
+    before.facts.life !== now.facts.life ||
+    before.title !== now.title ||
+    before.reason?.message !== now.reason?.message
   );
 }
 

@@ -178,7 +178,11 @@ describe('commands of a session', () => {
     await renamed.waitFor();
 
     await window.fleet.choose(renamed, 'Stop');
-    await expect.poll(() => renamed.getAttribute('aria-label')).toMatch(/sleeping|finished/);
+    await renamed.getByText('agent sleeps').waitFor();
+    await window.fleet.choose(renamed, 'Resume');
+    await world.fairlead.until(id, ({ facts }) => facts.life === 'active');
+    await expect.poll(() => renamed.textContent()).not.toContain('agent sleeps');
+    await window.fleet.choose(renamed, 'Stop');
     await world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
 
     await window.fleet.choose(renamed, 'Archive');
@@ -191,7 +195,7 @@ describe('commands of a session', () => {
     // The workbench writes the errors that it shows into its console.
     window.forgive(/has unsaved work/);
     await window.fleet.choose(renamed, 'Archive');
-    await window.notification('is archived').waitFor();
+    await window.notification('Archived: "Taken notes"').waitFor();
     await expect.poll(() => renamed.count()).toBe(0);
     expect(existsSync(worktree)).toBe(false);
   });

@@ -48,10 +48,12 @@ describe('the menus of a row', () => {
     }
   });
 
-  it('offer to stop an agent that runs, and to interrupt a turn', () => {
+  it('offer to stop an agent that runs, to start one again that sleeps, and to interrupt a turn', () => {
     for (const life of everyLife) {
       const stop = offered('menu', { state: 'landed', facts: facts(life) }).includes('stop');
       expect([life, stop]).toEqual([life, life === 'active' || life === 'starting']);
+      const resume = offered('menu', { state: 'landed', facts: facts(life) }).includes('resume');
+      expect([life, resume]).toEqual([life, life === 'sleeping']);
     }
     expect(offered('menu', { state: 'working' })).toContain('interrupt');
     expect(offered('menu', { state: 'finished' })).not.toContain('interrupt');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { descriptionOf, spokenOf } from '../../../extension/fleet/session-look.ts';
+import { descriptionOf, iconOf, spokenOf, tooltipOf } from '../../../extension/fleet/session-look.ts';
 import { nameOf, shortNameOf } from '../../../extension/fleet/session-name.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -11,6 +11,23 @@ describe('what a screen reader says of a session', () => {
     );
     expect(spokenOf(sessionOf({ ...finished, unread: false }), 0)).not.toContain('looked');
     expect(spokenOf(sessionOf({ id: 'one', state: 'working', unread: true }), 0)).not.toContain('looked');
+  });
+});
+
+describe('a session whose agent was stopped', () => {
+  const facts = { agent: 'finished', landing: 'none', life: 'sleeping' } as const;
+  const stopped = sessionOf({ id: 'one', state: 'finished', outcome: 'done', facts });
+
+  it('says that its agent sleeps, in the row, to a screen reader and in the tooltip', () => {
+    expect(descriptionOf(stopped, 0)).toMatch(/^agent sleeps · /);
+    expect(spokenOf(stopped, 0)).toContain('its agent sleeps');
+    expect(tooltipOf(stopped, 0).value).toContain('its agent sleeps');
+    expect(descriptionOf(sessionOf({ id: 'one', state: 'finished' }), 0)).not.toContain('sleeps');
+  });
+
+  it('has the icon of sleep once its work was looked at', () => {
+    expect(iconOf(stopped).id).toBe('coffee');
+    expect(iconOf({ ...stopped, unread: true }).id).toBe('check');
   });
 });
 
