@@ -6,6 +6,7 @@ import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { NeedsInHand } from '../fleet/needs-in-hand.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { askText, showInformation } from '../window/messages.ts';
@@ -16,6 +17,7 @@ import type { TextDocuments } from './text-documents.ts';
 interface Parts {
   connection: Pick<Connection, 'request'>;
   fleet: Fleet;
+  needsInHand: Pick<NeedsInHand, 'take'>;
   documents: Pick<TextDocuments, 'put'>;
   terminals: { show(session: Session, pane: 'agent', preserveFocus?: boolean): void };
 }
@@ -27,6 +29,7 @@ export async function answer(context: Parts, session: Session): Promise<void> {
     await showInformation(`"${shortNameOf(session)}" asks nothing.`);
     return;
   }
+  context.needsInHand.take(session.id, need);
   if (!takesAnswer(reason)) return offerSteps(session, reason);
   const close = await showInput(context, session, reason);
   try {
@@ -59,11 +62,12 @@ async function offerSteps(session: Session, reason: Reason): Promise<void> {
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
 export async function giveAnswer(context: Parts, session: Session, text: string): Promise<void> {
   const { need } = session;
+  context.needsInHand.take(session.id, need);
   await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
 }
 
 /** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
-export function showAlreadyAnswered({ fleet }: Parts, session: Session): void {
+export function showAlreadyAnswered({ fleet }: Pick<Parts, 'fleet'>, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
   void showInformation(

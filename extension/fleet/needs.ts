@@ -15,6 +15,10 @@ export interface NeedActions {
   onDidLook: vscode.Event<void>;
   /** Whether who lands the session in this window tells what comes of it. */
   isLanded(session: string): boolean;
+  /** Whether the person is answering it, or has done so, in this window. */
+  isInHand(session: string, need: number | null): boolean;
+  /** The need as the sidecar knows it now; null for none, undefined where it cannot be asked. */
+  readNeed(session: string): Promise<number | null | undefined>;
   isOfWindow(repo: string): boolean;
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
@@ -116,6 +120,11 @@ export class Needs implements vscode.Disposable {
     this.#told.set(id, session.need);
     if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
+    // An answer takes a while to be seen at the agent, and a change to come here.
+    if (this.#actions.isInHand(id, session.need)) return;
+    const need = await this.#actions.readNeed(id);
+    if (need !== undefined && need !== session.need) return;
+    if (this.#actions.isInHand(id, session.need) || this.#fleet.get(id)?.need !== session.need) return;
     const { reason } = session;
     const chosen = await showWarning(`${shortNameOf(session)}: ${reason.message}`, ...nextSteps(reason));
     if (chosen === undefined) return;

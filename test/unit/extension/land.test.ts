@@ -48,6 +48,8 @@ function scene(preview: object) {
     mayBeOnScreen: () => false,
     typedAt: () => 0,
     onDidLook: () => new vscode.Disposable(() => {}),
+    isInHand: () => false,
+    readNeed: async () => undefined,
     isOfWindow: () => true,
     isLanded: (id) => landings.isFollowed(id),
     answer() {},

@@ -4,6 +4,7 @@ import { COMMANDS, perform, registerCommands } from '../../../extension/commands
 import type { Context } from '../../../extension/context.ts';
 import type { Fleet, FleetChange } from '../../../extension/fleet/fleet.ts';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
+import { NeedsInHand } from '../../../extension/fleet/needs-in-hand.ts';
 import { SessionTerminals } from '../../../extension/terminals/session-terminals.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { FakeWindow } from '../../support/fake-window.ts';
@@ -37,6 +38,7 @@ function contextOf(session: Session) {
     fleet: { isLoaded: true, get: () => session, sessions: [session], load: async () => {} },
     terminals: { active: session.id, show: () => {}, close: () => {} },
     lastUsed: new LastUsed(),
+    needsInHand: new NeedsInHand(),
     repositories: { all: [session.repo], isKnown: true, findAgain: async () => {} },
     extension: {
       extension: {
