@@ -30,6 +30,7 @@ type Command =
     };
 
 const any = () => true;
+const isOutOfQueue = ({ queue }: Session) => queue === null;
 const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
@@ -148,7 +149,18 @@ export const COMMANDS = {
       );
     },
   },
-  'fairlead.land': { kind: 'session', needsTrust: true, fits: ({ queue }) => queue === null, run: land },
+  'fairlead.land': {
+    kind: 'session',
+    needsTrust: true,
+    fits: isOutOfQueue,
+    run: (context, session) => land(context, session),
+  },
+  'fairlead.landTo': {
+    kind: 'session',
+    needsTrust: true,
+    fits: isOutOfQueue,
+    run: (context, session) => land(context, session, { asksWhereTo: true }),
+  },
   'fairlead.unqueue': {
     kind: 'session',
     fits: ({ queue }) => queue !== null,

@@ -69,7 +69,10 @@ describe('the menus of a row', () => {
 
   it('offer either to land or to leave the queue', () => {
     expect(offered('menu', { state: 'queued', queue: 'q1' })).toContain('unqueue');
-    expect(offered('menu', { state: 'queued', queue: 'q1' })).not.toContain('land');
+    const inQueue = offered('menu', { state: 'queued', queue: 'q1' });
+    expect(inQueue).not.toContain('land');
+    expect(inQueue).not.toContain('landTo');
+    expect(offered('menu', { state: 'finished' })).toContain('landTo');
     expect(offered('menu', { state: 'finished' })).not.toContain('unqueue');
   });
 });
