@@ -36,7 +36,11 @@ export class FleetView implements vscode.Disposable {
     this.#parts = parts;
     const { fleet, connection, repositories, lastUsed } = parts;
     this.#agent = new AgentCheck(connection, () => this.#draw());
-    this.#tree = new FleetTree(fleet, () => repositories.all);
+    this.#tree = new FleetTree(
+      fleet,
+      () => repositories.all,
+      () => repositories.isKnown,
+    );
     this.#view = vscode.window.createTreeView('fairlead.fleet', {
       treeDataProvider: this.#tree,
       showCollapseAll: false,
