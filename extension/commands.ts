@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
+import { isOfLanding } from '../sidecar/protocol/landing.ts';
 import type { Session } from '../sidecar/protocol/session.ts';
+import { stateWords } from '../sidecar/protocol/wording.ts';
 import { answer, giveAnswer } from './actions/answer.ts';
 import { showConversation } from './actions/conversation.ts';
 import { doctor } from './actions/doctor.ts';
@@ -23,14 +25,23 @@ type Command =
       needsTrust?: boolean;
       /** Whether the person says which session is meant, unless it was clicked or named. */
       isGrave?: boolean;
+      /** What is said when there are sessions and none fits. */
+      none?: string;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       /** `isShown`: the person saw what `session` asked, and answers that. */
       run(context: Context, session: Session, isShown: boolean): Promise<void>;
     };
 
+/** How long the status bar says that the sidecar was restarted, in milliseconds. */
+const RESTART_SHOWN_MS = 5_000;
+
 const any = () => true;
 const isOutOfQueue = ({ queue }: Session) => queue === null;
+/** What a landing waits for is no turn. */
+const canInterrupt = ({ state, facts, reason }: Session) =>
+  facts.life !== 'sleeping' &&
+  (facts.agent === 'working' || (state === 'needs-you' && reason !== null && !isOfLanding(reason.kind)));
 const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
@@ -44,7 +55,10 @@ export const COMMANDS = {
   'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
   'fairlead.restartSidecar': {
     kind: 'window',
-    run: ({ connection }) => withProgress('Restarting the sidecar', ({ token }) => connection.restart(token)),
+    run: async ({ connection }) => {
+      await withProgress('Restarting the sidecar', ({ token }) => connection.restart(token));
+      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', RESTART_SHOWN_MS);
+    },
   },
   'fairlead.refresh': {
     kind: 'window',
@@ -122,8 +136,13 @@ export const COMMANDS = {
   },
   'fairlead.interrupt': {
     kind: 'session',
-    fits: ({ state }) => state === 'working' || state === 'needs-you',
+    none: 'No agent works, so there is nothing to interrupt.',
+    fits: canInterrupt,
     run: async ({ connection }, session) => {
+      if (!canInterrupt(session)) {
+        void showInformation(`Nothing to interrupt: "${shortNameOf(session)}" is ${stateWords(session)}.`);
+        return;
+      }
       await withProgress('Interrupting the turn', (options) =>
         connection.request('Interrupt', { session: session.id }, options),
       );

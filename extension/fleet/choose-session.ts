@@ -21,6 +21,8 @@ interface Choice {
   title: string;
   /** Sessions that can be meant. */
   fits(session: Session): boolean;
+  /** What is said when there are sessions and none fits. */
+  none?: string;
   /** Whether what is done to the wrong one hurts: the person then always says which, also of a single one. */
   isGrave?: boolean;
 }
@@ -31,13 +33,11 @@ interface Choice {
  */
 export async function chooseSession(
   { fleet, lastUsed, repositories }: Parts,
-  { title, fits, isGrave = false }: Choice,
+  { title, fits, none = 'No session fits this command now.', isGrave = false }: Choice,
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
-    await showInformation(
-      fleet.sessions.length === 0 ? 'There is no session yet.' : 'No session fits this command now.',
-    );
+    await showInformation(fleet.sessions.length === 0 ? 'There is no session yet.' : none);
     return undefined;
   }
   const isOwn = ({ repo }: Session) => repositories.all.includes(repo);

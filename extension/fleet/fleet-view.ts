@@ -94,6 +94,8 @@ export class FleetView implements vscode.Disposable {
         : { value: needing, tooltip: `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you` };
     const emptiness = this.#emptiness();
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
+    const hasQueued = this.#parts.fleet.sessions.some(({ queue }) => queue !== null);
+    void vscode.commands.executeCommand('setContext', 'fairlead.hasQueued', hasQueued);
     const { state } = this.#parts.connection;
     // A message takes the place of what is said without rows. An empty text is none. VS Code counts each that is set as a
     // change of rows, and draws none a moment after.

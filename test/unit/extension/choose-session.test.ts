@@ -92,4 +92,13 @@ describe('the session that a command means', () => {
       { label: 'Session far' },
     ]);
   });
+
+  it('is none where none fits, which is said in the words of the command', async () => {
+    const said: string[] = [];
+    window.showInformationMessage = async (text: string) => void said.push(text);
+    const { fleet } = fleetOf([one]);
+    const choice = { title, fits: () => false, none: 'No agent works.' };
+    expect(await chooseSession({ fleet, lastUsed: new LastUsed(), repositories }, choice)).toBeUndefined();
+    expect(said).toEqual(['No agent works.']);
+  });
 });
