@@ -53,6 +53,11 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
       typedAt: (session) => made.terminals.typedAt(session),
       onDidLook: made.terminals.onDidLook,
       isLanded: (session) => made.landings.isFollowed(session),
+      isInHand: (session, need) => made.needsInHand.has(session, need),
+      readNeed: async (session) => {
+        const now = await made.connection.requestIfConnected('ShowNeed', { session }).catch(() => undefined);
+        return now?.need;
+      },
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         act(answer === undefined ? 'fairlead.answer' : `fairlead.${answer}`, session);

@@ -56,6 +56,11 @@ export function stateWords(session: Pick<Session, 'state' | 'reason' | 'outcome'
   return state === 'in-review' ? 'in review' : state;
 }
 
+/** That no agent runs, where the state does not say it: `its agent sleeps`, or nothing. */
+export function sleepWords({ state, facts }: Pick<Session, 'state' | 'facts'>): string {
+  return facts.life === 'sleeping' && state !== 'sleeping' ? 'its agent sleeps' : '';
+}
+
 const ENTRY_STATE_WORDS: Record<EntryState, string> = {
   queued: 'queued',
   securing: 'securing',
