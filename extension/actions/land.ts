@@ -38,7 +38,8 @@ export async function land(
   const target = wish.to ?? preview.target;
   // With a policy the person has said it once for all.
   const asks = preview.uncommitted.length > 0 && preview.policy === null;
-  if (asks && !(await confirmUncommitted(session, preview.uncommitted))) return;
+  const where = target === 'remote' ? `${preview.remote}/${preview.base}` : preview.base;
+  if (asks && !(await confirmUncommitted(session, preview.uncommitted, where))) return;
   if (target === 'remote' && preview.localOnly > 0) {
     if (!(await confirmLocalOnly(preview.base, preview.remote, preview.localOnly))) return;
     wish.withLocalCommits = true;
@@ -125,13 +126,17 @@ async function askWhereTo({
 /** Paths that a question shows. */
 const MAX_PATHS = 15;
 
-async function confirmUncommitted(session: Session, paths: readonly string[]): Promise<boolean> {
+async function confirmUncommitted(
+  session: Session,
+  paths: readonly string[],
+  where: string,
+): Promise<boolean> {
   const shown = paths.slice(0, MAX_PATHS).join('\n');
   const more = paths.length > MAX_PATHS ? `\n… and ${paths.length - MAX_PATHS} more` : '';
   const count = paths.length === 1 ? 'One file is' : `${paths.length} files are`;
   return confirm(
-    `${count} not committed yet. Commit on ${session.branch} and land?`,
-    `${shown}${more}\n\nThe commit carries your name and runs your hooks.`,
+    `${count} not committed yet. Commit on ${session.branch} and land on ${where}?`,
+    `${shown}${more}\n\nThe commit is called "${session.title}", carries your name and runs your hooks.`,
     'Commit and Land',
   );
 }

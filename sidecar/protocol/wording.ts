@@ -42,7 +42,7 @@ const REASON_WORDS: Record<ReasonKind, string> = {
   budget: 'budget',
   'prompt-undelivered': 'prompt not delivered',
   'base-refuses-pushes': 'push refused',
-  unknown: 'not known for what',
+  unknown: 'see its terminal',
 };
 
 /** The state as people read it: `needs you: permission`, `finished (interrupted)`, `sleeping (interrupted)`. */

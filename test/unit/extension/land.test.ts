@@ -191,6 +191,28 @@ describe('files that are not committed', () => {
     }
   });
 
+  it.each([
+    ['local', 'main'],
+    ['remote', 'origin/main'],
+  ])('are named with where they land, and what their commit is called: %s', async (target, where) => {
+    const details: (string | undefined)[] = [];
+    window.showInformationMessage = async (text: string, options?: { detail?: string }) => {
+      asked.push(text);
+      details.push(options?.detail);
+      return undefined;
+    };
+    const { landing, needs, requests } = scene({ uncommitted: ['a.txt'], target });
+    await landing;
+    expect(asked).toEqual([
+      `One file is not committed yet. Commit on ${session.branch} and land on ${where}?`,
+    ]);
+    expect(details).toEqual([
+      'a.txt\n\nThe commit is called "Say more", carries your name and runs your hooks.',
+    ]);
+    expect(requests).toEqual(['LandPreview']);
+    needs.dispose();
+  });
+
   it('are refused at once where the configuration says so', async () => {
     window.showQuickPick = () => {
       throw new Error('nothing is asked');
