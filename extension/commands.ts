@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
+import { isOfLanding } from '../sidecar/protocol/landing.ts';
 import type { Session } from '../sidecar/protocol/session.ts';
+import { stateWords } from '../sidecar/protocol/wording.ts';
 import { answer, giveAnswer } from './actions/answer.ts';
 import { showConversation } from './actions/conversation.ts';
 import { doctor } from './actions/doctor.ts';
@@ -10,7 +12,9 @@ import { showSidecarLog } from './actions/sidecar-log.ts';
 import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
+import { nameOf, shortNameOf } from './fleet/session-name.ts';
 import { openChanges } from './lanes/session-changes.ts';
+import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
 
 /** A command that needs nothing but the window, or one that is about a session. */
@@ -21,13 +25,23 @@ type Command =
       needsTrust?: boolean;
       /** Whether the person says which session is meant, unless it was clicked or named. */
       isGrave?: boolean;
+      /** What is said when there are sessions and none fits. */
+      none?: string;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       /** `isShown`: the person saw what `session` asked, and answers that. */
       run(context: Context, session: Session, isShown: boolean): Promise<void>;
     };
 
+/** How long the status bar says that the sidecar was restarted, in milliseconds. */
+const RESTART_SHOWN_MS = 5_000;
+
 const any = () => true;
+const isOutOfQueue = ({ queue }: Session) => queue === null;
+/** What a landing waits for is no turn. */
+const canInterrupt = ({ state, facts, reason }: Session) =>
+  facts.life !== 'sleeping' &&
+  (facts.agent === 'working' || (state === 'needs-you' && reason !== null && !isOfLanding(reason.kind)));
 const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
@@ -41,7 +55,10 @@ export const COMMANDS = {
   'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
   'fairlead.restartSidecar': {
     kind: 'window',
-    run: ({ connection }) => withProgress('Restarting the sidecar', ({ token }) => connection.restart(token)),
+    run: async ({ connection }) => {
+      await withProgress('Restarting the sidecar', ({ token }) => connection.restart(token));
+      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', RESTART_SHOWN_MS);
+    },
   },
   'fairlead.refresh': {
     kind: 'window',
@@ -78,7 +95,7 @@ export const COMMANDS = {
     fits: any,
     run: async ({ connection }, session) => {
       const text = await askText({
-        title: session.title,
+        title: nameOf(session),
         prompt: hasAgent(session)
           ? 'What the agent shall do next'
           : 'The agent is started again with this prompt',
@@ -91,7 +108,7 @@ export const COMMANDS = {
         ),
       );
       if (!confirmed) {
-        void showInformation(`"${session.title}" gets the prompt when its turn ends.`);
+        void showInformation(`The prompt waits until the turn ends: "${shortNameOf(session)}".`);
       }
     },
   },
@@ -119,8 +136,13 @@ export const COMMANDS = {
   },
   'fairlead.interrupt': {
     kind: 'session',
-    fits: ({ state }) => state === 'working' || state === 'needs-you',
+    none: 'No agent works, so there is nothing to interrupt.',
+    fits: canInterrupt,
     run: async ({ connection }, session) => {
+      if (!canInterrupt(session)) {
+        void showInformation(`Nothing to interrupt: "${shortNameOf(session)}" is ${stateWords(session)}.`);
+        return;
+      }
       await withProgress('Interrupting the turn', (options) =>
         connection.request('Interrupt', { session: session.id }, options),
       );
@@ -136,7 +158,28 @@ export const COMMANDS = {
       );
     },
   },
-  'fairlead.land': { kind: 'session', needsTrust: true, fits: ({ queue }) => queue === null, run: land },
+  'fairlead.resume': {
+    kind: 'session',
+    needsTrust: true,
+    fits: ({ facts }) => facts.life === 'sleeping',
+    run: async ({ connection }, session) => {
+      await withProgress('Starting the agent', (options) =>
+        connection.request('Resume', { session: session.id }, options),
+      );
+    },
+  },
+  'fairlead.land': {
+    kind: 'session',
+    needsTrust: true,
+    fits: isOutOfQueue,
+    run: (context, session) => land(context, session),
+  },
+  'fairlead.landTo': {
+    kind: 'session',
+    needsTrust: true,
+    fits: isOutOfQueue,
+    run: (context, session) => land(context, session, { asksWhereTo: true }),
+  },
   'fairlead.unqueue': {
     kind: 'session',
     fits: ({ queue }) => queue !== null,
@@ -173,7 +216,7 @@ export const COMMANDS = {
         .catch(() => ({ prompts: [] }));
       const unsent = prompts.map((prompt) => ` Its agent never got this prompt: ${prompt}`).join('');
       void showInformation(
-        `"${session.title}" is archived. Its branch ${session.branch} and its conversation stay.${unsent}`,
+        `Archived: "${shortNameOf(session)}". Its branch ${session.branch} and its conversation stay.${unsent}`,
       );
     },
   },
@@ -201,7 +244,7 @@ export function registerCommands(context: Context, present: (error: unknown) => 
     vscode.commands.registerCommand(id, (target: unknown) =>
       guarded(command, present, async () => {
         if (command.kind === 'window') return command.run(context);
-        const found = await sessionOf(context, target, command);
+        const found = await sessionOf(context, target, command, id);
         if (found !== undefined) await command.run(context, found.session, found.isShown);
       }),
     ),
@@ -237,6 +280,7 @@ async function sessionOf(
   context: Context,
   target: unknown,
   command: Extract<Command, { kind: 'session' }>,
+  id: string,
 ): Promise<{ session: Session; isShown: boolean } | undefined> {
   const row = rowOf(target);
   await context.connection.start();
@@ -250,7 +294,9 @@ async function sessionOf(
       ? { session, isShown: false }
       : { session: { ...session, need: row.need }, isShown: true };
   }
-  const session = await chooseSession(context, command);
+  if (!context.repositories.isKnown) await context.repositories.find();
+  const title = titleOf(context.extension, id);
+  const session = await chooseSession(context, { ...command, title });
   return session === undefined ? undefined : { session, isShown: false };
 }
 

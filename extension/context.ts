@@ -6,6 +6,7 @@ import { failureOf } from './connection/failure.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { Landings } from './fleet/landings.ts';
 import { LastUsed } from './fleet/last-used.ts';
+import { NeedsInHand } from './fleet/needs-in-hand.ts';
 import { Repositories } from './fleet/repositories.ts';
 import { Contents } from './lanes/contents.ts';
 import { SessionLinks } from './terminals/session-links.ts';
@@ -19,6 +20,7 @@ export class Context implements vscode.Disposable {
   readonly fleet: Fleet;
   readonly lastUsed = new LastUsed();
   readonly landings = new Landings();
+  readonly needsInHand = new NeedsInHand();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
   readonly links: SessionLinks;

@@ -2,7 +2,7 @@ import type * as vscode from 'vscode';
 import type { Session } from '../sidecar/protocol/session.ts';
 import { showAlreadyAnswered } from './actions/answer.ts';
 import { perform, registerCommands, type SessionCommandId } from './commands.ts';
-import { failureOf, isCancelled, pathsOf } from './connection/failure.ts';
+import { failureOf, isCancelled, wordsOf } from './connection/failure.ts';
 import { Context } from './context.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetView } from './fleet/fleet-view.ts';
@@ -21,9 +21,9 @@ export async function activate(extension: vscode.ExtensionContext): Promise<void
   try {
     await build(extension);
   } catch (error) {
-    const { message } = failureOf(error);
-    context?.output.error(error instanceof Error ? error : message);
-    void showError(`Fairlead could not start: ${message}`);
+    const text = wordsOf(failureOf(error));
+    context?.output.error(error instanceof Error ? error : text);
+    void showError(`Fairlead could not start: ${text}`);
   }
 }
 
@@ -34,7 +34,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
   extension.subscriptions.push(made);
   // First, so that the sidecar is on its way while the parts are made.
   const opened = made.connection.open(hasRepository, () => view.whenDrawn);
-  opened.catch((error: unknown) => made.output.error(failureOf(error).message));
+  opened.catch((error: unknown) => made.output.error(wordsOf(failureOf(error))));
   const view = new FleetView(made);
   extension.subscriptions.push(view);
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
@@ -53,6 +53,11 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
       typedAt: (session) => made.terminals.typedAt(session),
       onDidLook: made.terminals.onDidLook,
       isLanded: (session) => made.landings.isFollowed(session),
+      isInHand: (session, need) => made.needsInHand.has(session, need),
+      readNeed: async (session) => {
+        const now = await made.connection.requestIfConnected('ShowNeed', { session }).catch(() => undefined);
+        return now?.need;
+      },
       isOfWindow: (repo) => made.repositories.all.includes(repo),
       answer(session, answer) {
         act(answer === undefined ? 'fairlead.answer' : `fairlead.${answer}`, session);
@@ -70,17 +75,12 @@ export async function deactivate(): Promise<void> {
   await context?.connection.close();
 }
 
-/** Paths that a notification has room for. */
-const MAX_PATHS = 8;
-
 /** What went wrong, with what to do next. */
 function presentFailure(made: Context, error: unknown): void {
   if (isCancelled(error)) return;
   const failure = failureOf(error);
-  const { code, message, hint } = failure;
-  made.output.error(`${code}: ${message}`);
-  const paths = pathsOf(failure).slice(0, MAX_PATHS);
-  const text = [message, ...(paths.length > 0 ? [`(${paths.join(', ')})`] : []), hint ?? ''].join(' ').trim();
+  const text = wordsOf(failure);
+  made.output.error(`${failure.code}: ${text}`);
   void showError(text, 'Show Log').then((chosen) => {
     if (chosen !== undefined) made.output.show();
   });

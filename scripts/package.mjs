@@ -1,5 +1,5 @@
 // Packages the extension as a VSIX, for this machine or for the targets that are named:
-//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER] [--no-build] [--repository URL]
+//   node scripts/package.mjs [--target linux-x64 …] [--all] [--out FOLDER] [--no-build] [--own] [--repository URL]
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -36,6 +36,8 @@ const { values } = parseArgs({
     out: { type: 'string', default: join(root, 'dist', 'vsix') },
     /** Without it the bundles are packaged that are there. */
     build: { type: 'boolean', default: true },
+    /** What is made is installed here and goes nowhere else: nothing is said of publishing it. */
+    own: { type: 'boolean', default: false },
     /** Where the repository can be read; else what `repository` in package.json says. A registry wants one. */
     repository: { type: 'string' },
     /** As vsce takes them, for a repository on a host that it does not know. */
@@ -63,7 +65,7 @@ if (values.repository !== undefined) manifest.repository = { type: 'git', url: v
 const hasRepository = manifest.repository !== undefined;
 mkdirSync(values.out, { recursive: true });
 for (const target of targets) packageFor(target);
-if (!hasRepository) {
+if (!hasRepository && !values.own) {
   console.log(
     'No repository is named (--repository URL): these are installed from their file, not published.',
   );

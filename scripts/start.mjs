@@ -23,7 +23,7 @@ if (!once && !process.stdout.isTTY) {
   chosen.push('--once');
 }
 await install();
-await run('node', [once ? 'scripts/build.mjs' : 'scripts/package.mjs']);
+await run('node', once ? ['scripts/build.mjs'] : ['scripts/package.mjs', '--own']);
 await run('node', ['scripts/demo/main.ts', ...chosen], {
   FAIRLEAD_DEMO_NODE: process.versions.node,
 });

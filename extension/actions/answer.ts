@@ -6,7 +6,9 @@ import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { NeedsInHand } from '../fleet/needs-in-hand.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
+import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { askText, showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 import { proposalOf } from './proposal.ts';
@@ -15,6 +17,7 @@ import type { TextDocuments } from './text-documents.ts';
 interface Parts {
   connection: Pick<Connection, 'request'>;
   fleet: Fleet;
+  needsInHand: Pick<NeedsInHand, 'take'>;
   documents: Pick<TextDocuments, 'put'>;
   terminals: { show(session: Session, pane: 'agent', preserveFocus?: boolean): void };
 }
@@ -23,9 +26,10 @@ interface Parts {
 export async function answer(context: Parts, session: Session): Promise<void> {
   const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
   if (reason === null || need === null) {
-    await showInformation(`${session.title} asks nothing.`);
+    await showInformation(`"${shortNameOf(session)}" asks nothing.`);
     return;
   }
+  context.needsInHand.take(session.id, need);
   if (!takesAnswer(reason)) return offerSteps(session, reason);
   const close = await showInput(context, session, reason);
   try {
@@ -47,7 +51,7 @@ const STEP_COMMAND: Partial<Record<NextStep, string>> = {
 async function offerSteps(session: Session, reason: Reason): Promise<void> {
   const steps = nextSteps(reason);
   const picked = await vscode.window.showQuickPick(steps, {
-    title: session.title,
+    title: nameOf(session),
     placeHolder: reason.message,
     ignoreFocusOut: true,
   });
@@ -58,14 +62,17 @@ async function offerSteps(session: Session, reason: Reason): Promise<void> {
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
 export async function giveAnswer(context: Parts, session: Session, text: string): Promise<void> {
   const { need } = session;
+  context.needsInHand.take(session.id, need);
   await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
 }
 
 /** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
-export function showAlreadyAnswered({ fleet }: Parts, session: Session): void {
+export function showAlreadyAnswered({ fleet }: Pick<Parts, 'fleet'>, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
-  void showInformation(`"${session.title}" was answered already, so nothing was done. It is now: ${state}.`);
+  void showInformation(
+    `Answered already, so nothing was done: "${shortNameOf(session)}" is ${state} by now.`,
+  );
 }
 
 async function send(
@@ -92,11 +99,11 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
     return askAll(session, reason.questions, meanings);
   }
   if (reason.kind === 'question') {
-    return askOne(session.title, reason.message, reason.options ?? [], { several: false, meanings });
+    return askOne(nameOf(session), reason.message, reason.options ?? [], { several: false, meanings });
   }
   if (reason.dialog === true && reason.options !== undefined) {
     return vscode.window.showQuickPick(reason.options, {
-      title: session.title,
+      title: nameOf(session),
       placeHolder: reason.message,
       ignoreFocusOut: true,
     });
@@ -107,11 +114,11 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
       { label: '$(x) Deny', answer: 'deny' },
       ...(takesWhy(reason) ? [{ label: '$(comment) Deny, and say why…', answer: undefined }] : []),
     ],
-    { title: session.title, placeHolder: reason.message, ignoreFocusOut: true },
+    { title: nameOf(session), placeHolder: reason.message, ignoreFocusOut: true },
   );
   if (picked === undefined || picked.answer !== undefined) return picked?.answer;
   const why = await askText({
-    title: session.title,
+    title: nameOf(session),
     prompt: 'What the agent shall do instead',
     ignoreFocusOut: true,
   });
@@ -127,7 +134,7 @@ async function askAll(
   const answers: string[] = [];
   for (const [index, { question, options, multiSelect }] of questions.entries()) {
     const title =
-      questions.length === 1 ? session.title : `${session.title} (${index + 1}/${questions.length})`;
+      questions.length === 1 ? nameOf(session) : `${nameOf(session)} (${index + 1}/${questions.length})`;
     const given = await askOne(title, question, options, { several: multiSelect, meanings });
     if (given === undefined) return undefined;
     answers.push(given);

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
+import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { markdownText } from '../window/markdown-text.ts';
 import { showInformation } from '../window/messages.ts';
 import { formattedText, unformatted } from './formatted-text.ts';
@@ -13,10 +14,10 @@ export async function showConversation(
   session: Session,
 ): Promise<void> {
   if (session.turns === 0) {
-    await showInformation(`${session.title} has had no turn yet.`);
+    await showInformation(`There was no turn yet: "${shortNameOf(session)}".`);
     return;
   }
-  const uri = documents.made('conversation', session.id, `${fileName(session.title)}.md`);
+  const uri = documents.made('conversation', session.id, `${fileName(nameOf(session))}.md`);
   await vscode.commands.executeCommand('markdown.showPreview', uri);
 }
 
@@ -40,7 +41,7 @@ function conversation(session: Session, turns: readonly Turn[]): string {
     const answer = formattedText(turn.answer ?? '');
     return `## Turn ${turn.n}\n\n*${turn.outcome}, ${took}, ${cost}*\n\n${prompt}\n\n${answer}`;
   });
-  return `# ${markdownText(session.title)}\n\n${parts.join('\n\n---\n\n')}\n`;
+  return `# ${markdownText(nameOf(session))}\n\n${parts.join('\n\n---\n\n')}\n`;
 }
 
 function fileName(title: string): string {

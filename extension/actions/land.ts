@@ -7,6 +7,7 @@ import { ExtensionError } from '../connection/failure.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
+import { shortNameOf } from '../fleet/session-name.ts';
 import { confirm, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
@@ -19,27 +20,32 @@ interface Parts {
 
 type Preview = ResultOf<'LandPreview'>;
 
-/** Asks what has to be asked, queues the session, and shows how it gets to its base. */
-export async function land(context: Parts, session: Session): Promise<void> {
+/** Asks what has to be asked, or with `asksWhereTo` what was answered once, queues the session, and shows how it lands. */
+export async function land(
+  context: Parts,
+  session: Session,
+  { asksWhereTo = false }: { asksWhereTo?: boolean } = {},
+): Promise<void> {
   const { connection } = context;
   const preview = await connection.request('LandPreview', { session: session.id });
   const wish: ParamsOf<'Land'> = { session: session.id };
   refuseWhatIsRefused(preview);
-  if (preview.target === null) {
-    const to = await askWhereTo(preview.base, preview.remote);
+  if ((preview.target === null || asksWhereTo) && !isForNothing(session, preview)) {
+    const to = await askWhereTo(preview);
     if (to === undefined) return;
     wish.to = to;
   }
   const target = wish.to ?? preview.target;
   // With a policy the person has said it once for all.
   const asks = preview.uncommitted.length > 0 && preview.policy === null;
-  if (asks && !(await confirmUncommitted(session, preview.uncommitted))) return;
+  const where = target === 'remote' ? `${preview.remote}/${preview.base}` : preview.base;
+  if (asks && !(await confirmUncommitted(session, preview.uncommitted, where))) return;
   if (target === 'remote' && preview.localOnly > 0) {
     if (!(await confirmLocalOnly(preview.base, preview.remote, preview.localOnly))) return;
     wish.withLocalCommits = true;
   }
   const entry = await connection.request('Land', wish);
-  if (wish.to !== undefined) showKeptTarget(preview, wish.to);
+  if (wish.to !== undefined) await showKeptTarget(context, session, wish.to);
   const letGo = context.landings.follow(session.id);
   try {
     await follow(context, session, entry);
@@ -62,16 +68,33 @@ function refuseWhatIsRefused({ uncommitted, policy }: Preview): void {
   );
 }
 
+/** Whether the sidecar will say that there is nothing to land, and why: nobody is asked where. A turn may come to something. */
+function isForNothing({ facts }: Session, { ahead, uncommitted, localOnly }: Preview): boolean {
+  return facts.agent !== 'working' && ahead === 0 && localOnly === 0 && uncommitted.length === 0;
+}
+
 /** It holds from now on, and nobody would know where it stands. */
-function showKeptTarget({ base, remote }: Preview, to: 'local' | 'remote'): void {
+async function showKeptTarget(
+  { connection }: Parts,
+  session: Session,
+  to: 'local' | 'remote',
+): Promise<void> {
+  const { base, remote, kept, configured } = await connection.request('LandPreview', { session: session.id });
+  if (configured !== null || kept !== to) return;
   const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
   void showInformation(
-    `${base} lands ${where} from now on: kept for this repository until fairlead land --to says otherwise, ` +
+    `${base} lands ${where} from now on: kept for this repository until Land To… says otherwise, ` +
       'or [land] to in config.toml.',
   );
 }
 
-async function askWhereTo(base: string, remote: string | null): Promise<'local' | 'remote' | undefined> {
+async function askWhereTo({
+  base,
+  remote,
+  target,
+  configured,
+}: Preview): Promise<'local' | 'remote' | undefined> {
+  const sofar = (to: 'local' | 'remote') => (to === target ? 'as it is now' : '');
   const picked = await vscode.window.showQuickPick(
     [
       ...(remote === null
@@ -79,17 +102,23 @@ async function askWhereTo(base: string, remote: string | null): Promise<'local' 
         : [
             {
               label: `$(cloud-upload) Push to ${pickText(`${remote}/${base}`)}`,
+              description: sofar('remote'),
               detail: 'The remote base is what counts; your local one follows.',
               to: 'remote' as const,
             },
           ]),
       {
         label: `$(home) Only in this clone`,
+        description: sofar('local'),
         detail: `Your local ${pickText(base)} moves; pushing it stays with you.`,
         to: 'local' as const,
       },
     ],
-    { title: `Where does ${base} land?`, placeHolder: 'Kept for this repository' },
+    {
+      title: `Where does ${base} land?`,
+      placeHolder:
+        configured === null ? 'Kept for this repository' : 'This time: your configuration says it else',
+    },
   );
   return picked?.to;
 }
@@ -97,13 +126,17 @@ async function askWhereTo(base: string, remote: string | null): Promise<'local' 
 /** Paths that a question shows. */
 const MAX_PATHS = 15;
 
-async function confirmUncommitted(session: Session, paths: readonly string[]): Promise<boolean> {
+async function confirmUncommitted(
+  session: Session,
+  paths: readonly string[],
+  where: string,
+): Promise<boolean> {
   const shown = paths.slice(0, MAX_PATHS).join('\n');
   const more = paths.length > MAX_PATHS ? `\n… and ${paths.length - MAX_PATHS} more` : '';
   const count = paths.length === 1 ? 'One file is' : `${paths.length} files are`;
   return confirm(
-    `${count} not committed yet. Commit on ${session.branch} and land?`,
-    `${shown}${more}\n\nThe commit carries your name and runs your hooks.`,
+    `${count} not committed yet. Commit on ${session.branch} and land on ${where}?`,
+    `${shown}${more}\n\nThe commit is called "${session.title}", carries your name and runs your hooks.`,
     'Commit and Land',
   );
 }
@@ -119,7 +152,7 @@ async function confirmLocalOnly(base: string, remote: string | null, count: numb
 
 /** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
 async function follow(context: Parts, session: Session, queued: QueueEntry): Promise<void> {
-  const entry = await showProgress(`Landing "${session.title}"`, async (report, token) => {
+  const entry = await showProgress(`Landing "${shortNameOf(session)}"`, async (report, token) => {
     const done = Promise.withResolvers<QueueEntry>();
     const look = (now: QueueEntry) => {
       if (now.id !== queued.id) return;
@@ -177,16 +210,16 @@ async function showOutcome(context: Parts, session: Session, entry: QueueEntry):
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
     void showInformation(
-      `"${session.title}" landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}.${note}`,
+      `Landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}: "${shortNameOf(session)}".${note}`,
     );
     return;
   }
   if (entry.state === 'cancelled') {
-    void showInformation(`"${session.title}" was taken out of the queue.`);
+    void showInformation(`Taken out of the queue: "${shortNameOf(session)}".`);
     return;
   }
   const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
-  const what = `"${session.title}" did not land: ${entry.message ?? entry.state}${paths}`;
+  const what = `Did not land: "${shortNameOf(session)}". ${entry.message ?? entry.state}${paths}`;
   // Not waited for: what becomes of the session from here on is told by others.
   void showWarning(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
     if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');

@@ -35,19 +35,29 @@ const EDITOR_BUTTON: vscode.QuickInputButton = {
   tooltip: 'Write a long prompt in an editor',
 };
 
+/** What was typed and chosen in this window and not started, by the folder: nobody writes a prompt twice. */
+const drafts = new Map<string, Plan>();
+
 /** Asks for a prompt and starts a session with it. */
 export async function newSession(context: Parts): Promise<void> {
   const folder = await chooseFolder(context);
   if (folder === undefined) return;
-  let text = '';
+  const plan = drafts.get(folder) ?? planOf(folder);
+  drafts.set(folder, plan);
   for (;;) {
-    const given = await askPrompt(text);
-    if (given === undefined) return;
-    text = given.text;
-    if (given.inEditor) return openPromptEditor(text, folder);
+    const { text, end } = await askPrompt(plan.prompt);
+    plan.prompt = text;
+    if (end === 'left') return;
+    const goOnInEditor = async () => {
+      await openPromptEditor(plan);
+      drafts.delete(folder);
+    };
+    if (end === 'editor') return goOnInEditor();
     // Escape at the review goes back to the prompt, which took time to write.
-    const keep = () => openPromptEditor(text, folder);
-    if ((await startSession(context, folder, text, keep)) === 'started') return;
+    const ended = await startSession(context, plan, { hasPromptStep: true, failed: goOnInEditor });
+    if (ended === 'left') continue;
+    drafts.delete(folder);
+    return;
   }
 }
 
@@ -55,17 +65,27 @@ export async function newSession(context: Parts): Promise<void> {
 export async function newSessionFromEditor(context: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const prompt = editor?.document.getText().trim() ?? '';
-  if (prompt === '') {
+  if (editor === undefined || prompt === '') {
     await showInformation('Write the prompt first, then start the session with it.');
     return;
   }
-  const chosen = editor === undefined ? undefined : chosenFor.get(editor.document.uri.toString());
-  const folder = chosen ?? (await chooseFolder(context));
-  if (folder === undefined || (await startSession(context, folder, prompt)) === 'left') return;
-  chosenFor.delete(editor?.document.uri.toString() ?? '');
-  if (editor?.document.isUntitled !== true || vscode.window.activeTextEditor !== editor) return;
+  const uri = editor.document.uri.toString();
+  const known = plansOfEditors.get(uri);
+  const folder = known?.folder ?? (await chooseFolder(context));
+  if (folder === undefined) return;
+  const plan = { ...(known ?? planOf(folder)), prompt };
+  // As chosen, should it be left or fail.
+  plansOfEditors.set(uri, plan);
+  const ended = await startSession(context, plan, { hasPromptStep: false, failed: async () => {} });
+  if (ended === 'left') return;
+  plansOfEditors.delete(uri);
+  if (!editor.document.isUntitled || vscode.window.activeTextEditor !== editor) return;
   // The prompt is in the session by now; closing must not ask whether to save it.
   await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+}
+
+function planOf(folder: string): Plan {
+  return { folder, prompt: '', attempts: 1, bringChanges: false };
 }
 
 async function chooseFolder(context: Parts): Promise<string | undefined> {
@@ -84,70 +104,70 @@ async function chooseFolder(context: Parts): Promise<string | undefined> {
 
 interface Prompt {
   text: string;
-  /** Whether the person goes on writing it in an editor. */
-  inEditor: boolean;
+  /** Whether the person is done with it, goes on writing it in an editor, or has left it. */
+  end: 'done' | 'editor' | 'left';
 }
 
-/** Begins with `text`; undefined when the person left it. */
-function askPrompt(text: string): Promise<Prompt | undefined> {
+/** Begins with `text`. */
+function askPrompt(text: string): Promise<Prompt> {
   const box = vscode.window.createInputBox();
   box.value = text;
   box.title = 'New Session';
+  box.step = 1;
+  box.totalSteps = 2;
   box.placeholder = 'What shall the agent do?';
   box.prompt = 'The pencil opens an editor for a long one.';
   box.buttons = [EDITOR_BUTTON];
   box.ignoreFocusOut = true;
   return new Promise((resolve) => {
-    const answer = (value: Prompt | undefined) => {
+    const answer = (value: Prompt) => {
       resolve(value);
       box.dispose();
     };
     box.onDidAccept(() => {
-      if (box.value.trim() !== '') return answer({ text: box.value.trim(), inEditor: false });
+      if (box.value.trim() !== '') return answer({ text: box.value.trim(), end: 'done' });
       box.validationMessage = 'Say what the agent shall do.';
       return undefined;
     });
     box.onDidChangeValue(() => {
       box.validationMessage = undefined;
     });
-    box.onDidTriggerButton(() => answer({ text: box.value, inEditor: true }));
-    box.onDidHide(() => answer(undefined));
+    box.onDidTriggerButton(() => answer({ text: box.value, end: 'editor' }));
+    box.onDidHide(() => answer({ text: box.value, end: 'left' }));
     box.show();
   });
 }
 
-/** The repositories that were chosen for prompts that are written in editors, by the URI of these. */
-const chosenFor = new Map<string, string>();
+/** What was chosen for prompts that are written in editors, by the URI of these. */
+const plansOfEditors = new Map<string, Plan>();
 
-async function openPromptEditor(text: string, folder: string): Promise<void> {
+async function openPromptEditor(plan: Plan): Promise<void> {
   const taken = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.path));
   let name = 'Prompt.md';
   for (let n = 2; taken.has(name); n += 1) name = `Prompt ${n}.md`;
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(`untitled:${name}`));
   const editor = await vscode.window.showTextDocument(document, { preview: false });
-  chosenFor.set(document.uri.toString(), folder);
-  if (text !== '') await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
+  plansOfEditors.set(document.uri.toString(), plan);
+  if (plan.prompt !== '') await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), plan.prompt));
 }
 
-/** Whether the session was started, or the person left before. `keep` is called when it could not be. */
+/** Whether the session was started, or the person left before; what they chose is in `plan` in any case. */
 async function startSession(
   context: Parts,
-  folder: string,
-  prompt: string,
-  keep: () => Promise<void> = async () => {},
+  plan: Plan,
+  { hasPromptStep, failed }: { hasPromptStep: boolean; failed: () => Promise<void> },
 ): Promise<'started' | 'left'> {
-  const failed = async (error: unknown): Promise<never> => {
-    if (!isCancelled(error)) await keep();
+  const keep = async (error: unknown): Promise<never> => {
+    if (!isCancelled(error)) await failed();
     throw error;
   };
   const found = await context.connection
-    .request('FindRepository', { folder, uncommitted: true })
-    .catch(failed);
-  const plan = await review(found, { folder, prompt, attempts: 1, bringChanges: false });
-  if (plan === undefined) return 'left';
+    .request('FindRepository', { folder: plan.folder, uncommitted: true })
+    .catch(keep);
+  if (!(await review(found, plan, hasPromptStep))) return 'left';
   const made = await withProgress('Starting the session', (options) =>
     context.connection.requestOnce('NewSession', { ...plan, start: true }, options),
-  ).catch(failed);
+  ).catch(keep);
   for (const session of made.attempts)
     if (context.fleet.get(session.id) === undefined) await context.fleet.load();
   if (vscode.workspace.getConfiguration('fairlead').get<boolean>('openTerminalOnStart', true)) {
@@ -168,18 +188,45 @@ async function startSession(
 
 type Choice = vscode.QuickPickItem & { change?: (plan: Plan) => Promise<void> };
 
-/** Shows how the session will be started; Enter starts it, every line can be changed before. */
-async function review(found: Found, plan: Plan): Promise<Plan | undefined> {
+/** Shows how the session will be started; Enter starts it, every line can be changed before. False when it was left. */
+async function review(found: Found, plan: Plan, hasPromptStep: boolean): Promise<boolean> {
   for (;;) {
-    const chosen = await vscode.window.showQuickPick(choices(found, plan), {
-      title: 'New Session',
-      placeHolder: oneLine(plan.prompt),
-      ignoreFocusOut: true,
-    });
-    if (chosen === undefined) return undefined;
-    if (chosen.change === undefined) return plan;
+    const chosen = await askReview(choices(found, plan), plan.prompt, hasPromptStep);
+    if (chosen === undefined) return false;
+    if (chosen.change === undefined) return true;
     await chosen.change(plan);
   }
+}
+
+/** Undefined for Escape and for Back, which goes to the prompt where that was asked for. */
+function askReview(
+  items: readonly Choice[],
+  prompt: string,
+  hasPromptStep: boolean,
+): Promise<Choice | undefined> {
+  const pick = vscode.window.createQuickPick<Choice>();
+  pick.title = 'New Session';
+  pick.placeholder = oneLine(prompt);
+  pick.items = items;
+  pick.ignoreFocusOut = true;
+  if (hasPromptStep) {
+    pick.step = 2;
+    pick.totalSteps = 2;
+    pick.buttons = [vscode.QuickInputButtons.Back];
+  }
+  return new Promise((resolve) => {
+    const answer = (chosen: Choice | undefined) => {
+      resolve(chosen);
+      pick.dispose();
+    };
+    pick.onDidAccept(() => {
+      const [chosen] = pick.selectedItems;
+      if (chosen !== undefined) answer(chosen);
+    });
+    pick.onDidTriggerButton(() => answer(undefined));
+    pick.onDidHide(() => answer(undefined));
+    pick.show();
+  });
 }
 
 function choices(found: Found, plan: Plan): Choice[] {

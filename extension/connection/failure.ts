@@ -57,3 +57,15 @@ export function pathsOf({ data }: Failure): string[] {
   const listed: unknown = Array.isArray(data) ? data : paths;
   return Array.isArray(listed) ? listed.filter((each) => typeof each === 'string') : [];
 }
+
+/** Paths that a notification has room for. */
+const MAX_PATHS = 8;
+
+/** What went wrong, where, and what to do next: for a notification, and for the log, which is opened from it. */
+export function wordsOf(failure: Failure): string {
+  const { message, hint = '' } = failure;
+  const paths = pathsOf(failure).slice(0, MAX_PATHS);
+  return [message, paths.length > 0 ? `(${paths.join(', ')})` : '', hint]
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
@@ -5,51 +6,73 @@ import { showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
+import type { Repositories } from './repositories.ts';
 import { iconOf } from './session-look.ts';
+import { nameOf } from './session-name.ts';
 
 interface Parts {
   fleet: Fleet;
   lastUsed: LastUsed;
+  repositories: Pick<Repositories, 'all'>;
 }
 
 interface Choice {
+  /** What the command is called: nobody has to remember what they are asked for. */
+  title: string;
   /** Sessions that can be meant. */
   fits(session: Session): boolean;
+  /** What is said when there are sessions and none fits. */
+  none?: string;
   /** Whether what is done to the wrong one hurts: the person then always says which, also of a single one. */
   isGrave?: boolean;
 }
 
 /**
  * The session of a command that names none: the one that was used last, else the only one that fits, else the one that
- * the person picks.
+ * the person picks. One of a repository that is not this window's is never taken without asking.
  */
 export async function chooseSession(
-  { fleet, lastUsed }: Parts,
-  { fits, isGrave = false }: Choice,
+  { fleet, lastUsed, repositories }: Parts,
+  { title, fits, none = 'No session fits this command now.', isGrave = false }: Choice,
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
-    await showInformation(
-      fleet.sessions.length === 0 ? 'There is no session yet.' : 'No session fits this command now.',
-    );
+    await showInformation(fleet.sessions.length === 0 ? 'There is no session yet.' : none);
     return undefined;
   }
+  const isOwn = ({ repo }: Session) => repositories.all.includes(repo);
   const used = sessions.find(({ id }) => id === lastUsed.session);
-  if (!isGrave) {
-    if (used !== undefined) return used;
-    const [only] = sessions;
-    if (sessions.length === 1) return only;
-  }
+  const [only] = sessions;
+  const meant = used ?? (sessions.length === 1 ? only : undefined);
+  if (meant !== undefined && !isGrave && isOwn(meant)) return meant;
   const offered = used === undefined ? sessions : [used, ...sessions.filter((each) => each !== used)];
-  const picked = await vscode.window.showQuickPick(
-    offered.map((session) => ({
-      label: pickText(session.title),
-      description: stateWords(session),
+  const picked = await vscode.window.showQuickPick(itemsOf(offered, isOwn), {
+    title,
+    placeHolder: 'Which session?',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  return picked?.session;
+}
+
+type Item = vscode.QuickPickItem & { session?: Session };
+
+/** Under the name of their repository, this window's first, where they are not all of the one that is open. */
+function itemsOf(sessions: readonly Session[], isOwn: (session: Session) => boolean): Item[] {
+  const byRepo = [...Map.groupBy(sessions, ({ repo }) => repo)];
+  const areNamed = byRepo.length > 1 || !sessions.every(isOwn);
+  const isOfWindow = ([, [first]]: [string, Session[]]) => first !== undefined && isOwn(first);
+  const ordered = [...byRepo.filter(isOfWindow), ...byRepo.filter((each) => !isOfWindow(each))];
+  return ordered.flatMap(([repo, own]): Item[] => {
+    const name = basename(repo);
+    const rows = own.map((session) => ({
+      label: pickText(nameOf(session)),
+      // A separator goes once something is typed.
+      description: areNamed ? `${stateWords(session)} · ${pickText(name)}` : stateWords(session),
       detail: pickText(session.branch),
       iconPath: iconOf(session),
       session,
-    })),
-    { title: 'Fairlead', placeHolder: 'Which session?', matchOnDescription: true, matchOnDetail: true },
-  );
-  return picked?.session;
+    }));
+    return areNamed ? [{ label: name, kind: vscode.QuickPickItemKind.Separator }, ...rows] : rows;
+  });
 }

@@ -4,12 +4,14 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
 import { PacedRefresh } from './paced-refresh.ts';
-import { attemptOf, descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
+import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
 export type FleetNode =
   | { kind: 'session'; id: string /** What was asked when the row was last drawn. */; need?: number | null }
-  | { kind: 'repository'; id: string; repo: string; isOfWindow: boolean };
+  | { kind: 'repository'; id: string; repo: string; isOfWindow: boolean }
+  /** Where others have sessions and this window has none: the view has rows, and so no welcome. */
+  | { kind: 'invitation'; id: string };
 
 /** Between two times at which ages are drawn anew, in milliseconds. */
 const AGES_MS = 30_000;
@@ -21,6 +23,7 @@ const AGES_MS = 30_000;
 export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Disposable {
   readonly #fleet: Fleet;
   readonly #ownRepositories: () => readonly string[];
+  readonly #isKnown: () => boolean;
   readonly #changed = new vscode.EventEmitter<FleetNode[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #pace = new PacedRefresh<FleetNode>((rows) => this.#redraw(rows));
@@ -38,8 +41,10 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   #isDrawn = false;
   readonly #drawn = Promise.withResolvers<void>();
 
-  constructor(fleet: Fleet, ownRepositories: () => readonly string[]) {
+  /** `isKnown`: whether all of the window's repositories were found. */
+  constructor(fleet: Fleet, ownRepositories: () => readonly string[], isKnown: () => boolean = () => true) {
     this.#fleet = fleet;
+    this.#isKnown = isKnown;
     this.#ownRepositories = ownRepositories;
     const ages = setInterval(() => this.refresh(), AGES_MS);
     this.#disposables = [
@@ -70,11 +75,12 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       // The view shows that it waits; a first answer without rows would have to be followed by another.
       return this.#fleet.isLoaded ? this.#top() : this.#fleet.whenKnown.then(() => this.#top());
     }
+    if (node.kind === 'invitation') return [];
     return this.#stand(node.kind === 'repository' ? this.#heads(node.repo) : this.#fleet.membersOf(node.id));
   }
 
   getParent(node: FleetNode): FleetNode | undefined {
-    if (node.kind === 'repository') return undefined;
+    if (node.kind !== 'session') return undefined;
     const session = this.#fleet.get(node.id);
     if (session === undefined) return undefined;
     const head = this.#fleet.headOf(session);
@@ -83,6 +89,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   getTreeItem(node: FleetNode): vscode.TreeItem {
+    if (node.kind === 'invitation') return this.#invitationItem();
     return node.kind === 'repository' ? this.#repositoryItem(node) : this.#sessionItem(node.id);
   }
 
@@ -111,7 +118,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   /** One that came, went, or got or lost its members waits for the whole tree. */
   #redraw(rows: readonly FleetNode[] | undefined): void {
     const isSame = ({ kind, id }: FleetNode) =>
-      kind === 'repository' ||
+      kind !== 'session' ||
       (this.#fleet.get(id) !== undefined && this.#standsAsParent.get(id) === this.#hasMembers(id));
     const same = rows?.filter(isSame);
     if (same?.length !== 0) this.#changed.fire(same);
@@ -138,7 +145,9 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const flat = repos.filter((repo) => this.#isFlat(repo));
     const ofWindow = repos.filter((repo) => own.includes(repo) && !flat.includes(repo));
     const others = repos.filter((repo) => !own.includes(repo));
+    const invites = repos.length > 0 && others.length === repos.length && this.#isKnown();
     return [
+      ...(invites ? [this.#node('invitation', () => ({ kind: 'invitation', id: 'invitation' }))] : []),
       ...flat.flatMap((repo) => this.#stand(this.#heads(repo))),
       ...ofWindow.map((repo) => this.#repository(repo)),
       ...others.map((repo) => this.#repository(repo)),
@@ -171,6 +180,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   #shapeNow(): string {
     return [
+      String(this.#isKnown()),
       this.#ownRepositories().join('\n'),
       ...this.#fleet.sessions.map(({ id, family, repo }) => `${id} ${family} ${repo}`),
     ].join('\n');
@@ -194,6 +204,22 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const known = this.#nodes.get(key) ?? make();
     this.#nodes.set(key, known);
     return known;
+  }
+
+  #invitationItem(): vscode.TreeItem {
+    const own = this.#ownRepositories();
+    const item = new vscode.TreeItem(own.length > 0 ? 'No session yet' : 'No repository in this window');
+    item.id = 'invitation';
+    item.iconPath = new vscode.ThemeIcon(own.length > 0 ? 'add' : 'folder-opened');
+    item.description =
+      own.length > 0 ? `New Session in ${own.map((repo) => basename(repo)).join(', ')}` : 'Open Folder…';
+    item.command =
+      own.length > 0
+        ? { command: 'fairlead.newSession', title: 'New Session' }
+        : { command: 'vscode.openFolder', title: 'Open Folder…' };
+    item.contextValue = 'invitation';
+    item.accessibilityInformation = { label: `${item.label}, ${item.description}` };
+    return item;
   }
 
   #repositoryItem({ repo, isOfWindow }: FleetNode & { kind: 'repository' }): vscode.TreeItem {
@@ -229,14 +255,11 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     const now = Date.now();
     // A row of its own: VS Code keeps one that it has, folded, when it turns into a parent.
     item.id = hasMembers ? `family:${id}` : `session:${id}`;
-    const first = this.#fleet.get(session.family);
-    const attempt =
-      first !== undefined && (hasMembers || first.id !== id) ? attemptOf(session, first) : undefined;
-    item.description = descriptionOf(session, now, attempt);
+    item.description = descriptionOf(session, now);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: SESSION_SCHEME, path: `/${id}` });
     item.contextValue = contextOf(session);
-    item.accessibilityInformation = { label: spokenOf(session, now, attempt) };
+    item.accessibilityInformation = { label: spokenOf(session, now) };
     item.command = {
       command: 'fairlead.openTerminal',
       title: 'Open Terminal',
@@ -253,7 +276,10 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 /** Whether a row tells something that the person waits for; what it has cost so far is not. */
 function isUrgent(before: Session, now: Session): boolean {
   return (
-    before.state !== now.state || before.title !== now.title || before.reason?.message !== now.reason?.message
+    before.state !== now.state ||
+    before.facts.life !== now.facts.life ||
+    before.title !== now.title ||
+    before.reason?.message !== now.reason?.message
   );
 }
 

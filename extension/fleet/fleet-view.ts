@@ -36,7 +36,11 @@ export class FleetView implements vscode.Disposable {
     this.#parts = parts;
     const { fleet, connection, repositories, lastUsed } = parts;
     this.#agent = new AgentCheck(connection, () => this.#draw());
-    this.#tree = new FleetTree(fleet, () => repositories.all);
+    this.#tree = new FleetTree(
+      fleet,
+      () => repositories.all,
+      () => repositories.isKnown,
+    );
     this.#view = vscode.window.createTreeView('fairlead.fleet', {
       treeDataProvider: this.#tree,
       showCollapseAll: false,
@@ -90,6 +94,8 @@ export class FleetView implements vscode.Disposable {
         : { value: needing, tooltip: `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you` };
     const emptiness = this.#emptiness();
     void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
+    const hasQueued = this.#parts.fleet.sessions.some(({ queue }) => queue !== null);
+    void vscode.commands.executeCommand('setContext', 'fairlead.hasQueued', hasQueued);
     const { state } = this.#parts.connection;
     // A message takes the place of what is said without rows. An empty text is none. VS Code counts each that is set as a
     // change of rows, and draws none a moment after.

@@ -130,5 +130,6 @@ export class Fleet implements vscode.Disposable {
 }
 
 function isOlder(a: Session, b: Session): boolean {
-  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt;
+  return a.attempt === b.attempt ? a.id < b.id : (a.attempt ?? 0) < (b.attempt ?? 0);
 }

@@ -4,6 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { showWarning } from '../window/messages.ts';
 import type { Fleet } from './fleet.ts';
 import { nextSteps } from './next-steps.ts';
+import { shortNameOf } from './session-name.ts';
 
 export interface NeedActions {
   /** Whether the person may look at the session's terminal; a hidden panel cannot be told from one that is seen. */
@@ -14,6 +15,10 @@ export interface NeedActions {
   onDidLook: vscode.Event<void>;
   /** Whether who lands the session in this window tells what comes of it. */
   isLanded(session: string): boolean;
+  /** Whether the person is answering it, or has done so, in this window. */
+  isInHand(session: string, need: number | null): boolean;
+  /** The need as the sidecar knows it now; null for none, undefined where it cannot be asked. */
+  readNeed(session: string): Promise<number | null | undefined>;
   isOfWindow(repo: string): boolean;
   /** Of what `session` asks; undefined has the person asked. */
   answer(session: Session, answer: 'allow' | 'deny' | undefined): void;
@@ -115,8 +120,13 @@ export class Needs implements vscode.Disposable {
     this.#told.set(id, session.need);
     if (!this.#actions.isOfWindow(session.repo)) return;
     if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
+    // An answer takes a while to be seen at the agent, and a change to come here.
+    if (this.#actions.isInHand(id, session.need)) return;
+    const need = await this.#actions.readNeed(id);
+    if (need !== undefined && need !== session.need) return;
+    if (this.#actions.isInHand(id, session.need) || this.#fleet.get(id)?.need !== session.need) return;
     const { reason } = session;
-    const chosen = await showWarning(`${session.title}: ${reason.message}`, ...nextSteps(reason));
+    const chosen = await showWarning(`${shortNameOf(session)}: ${reason.message}`, ...nextSteps(reason));
     if (chosen === undefined) return;
     if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);

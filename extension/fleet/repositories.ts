@@ -119,7 +119,7 @@ export class Repositories implements vscode.Disposable {
         description: pickText(dirname(folder)),
         folder,
       })),
-      { title: 'Fairlead', placeHolder },
+      { title: 'New Session', placeHolder },
     );
     return picked?.folder;
   }

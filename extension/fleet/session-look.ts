@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
-import { age, dollars, stateWords } from '../../sidecar/protocol/wording.ts';
+import { age, dollars, sleepWords, stateWords } from '../../sidecar/protocol/wording.ts';
 import { markdownText } from '../window/markdown-text.ts';
+import { nameOf } from './session-name.ts';
 
 /** How a state looks: a codicon, and a theme colour where the state stands out. */
 const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
@@ -45,7 +46,9 @@ export function iconOf(session: Session): vscode.ThemeIcon {
   return new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
 }
 
-function iconNameOf({ state, reason, outcome }: Session): string {
+function iconNameOf(session: Session): string {
+  const { state, reason, outcome, facts } = session;
+  if (state === 'finished' && facts.life === 'sleeping' && !isNews(session)) return LOOK.sleeping.icon;
   if (state === 'finished' && outcome === 'interrupted') return 'circle-slash';
   const special = state === 'needs-you' && reason !== null ? NEED_ICON[reason.kind] : undefined;
   return special ?? LOOK[state].icon;
@@ -66,21 +69,16 @@ export function labelColorOf(session: Session): vscode.ThemeColor | undefined {
  * What follows the title in the tree: what is asked, age and cost; the branch last, as it mostly says what the title
  * does. The attempt comes first: it tells sessions of one title apart.
  */
-export function descriptionOf(session: Session, now: number, attempt: number | undefined): string {
-  return partsOf(session, now, attempt === undefined ? '' : `#${attempt}`);
+export function descriptionOf(session: Session, now: number): string {
+  const attempt = session.attempt === null ? '' : `#${session.attempt}`;
+  // Beside an icon that says what became of its work.
+  return partsOf(session, now, [attempt, session.facts.life === 'sleeping' ? 'agent sleeps' : '']);
 }
 
-function partsOf(session: Session, now: number, attempt: string): string {
-  const parts = [attempt, age(session.since, now), costOf(session), session.branch];
+function partsOf(session: Session, now: number, first: readonly string[]): string {
+  const parts = [...first, age(session.since, now), costOf(session), session.branch];
   if (session.reason !== null) parts.unshift(oneLine(session.reason.message));
   return parts.filter((part) => part !== '').join(' · ');
-}
-
-/** Which of the attempts of one family a session is: by the number that its branch has behind that of the first. */
-export function attemptOf(session: Session, first: Session): number | undefined {
-  if (session.id === first.id) return 1;
-  const number = /-(\d+)$/.exec(session.branch)?.[1];
-  return session.branch === `${first.branch}-${number}` ? Number(number) : undefined;
 }
 
 export function costOf({ cost }: Session): string {
@@ -91,9 +89,10 @@ export function costOf({ cost }: Session): string {
 /** Everything of a session at a glance. What an agent or a repository wrote is shown as text, never as Markdown. */
 export function tooltipOf(session: Session, now: number): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
-  text.appendMarkdown(`**${markdownText(session.title)}**  \n`);
+  text.appendMarkdown(`**${markdownText(nameOf(session))}**  \n`);
   const icon = iconNameOf(session).replace('~spin', '');
   text.appendMarkdown(`$(${icon}) ${markdownText(`${stateWords(session)}, for ${age(session.since, now)}`)}`);
+  if (sleepWords(session) !== '') text.appendMarkdown(`; ${sleepWords(session)}`);
   if (session.reason !== null) text.appendMarkdown(`\n\n${markdownText(session.reason.message)}`);
   text.appendMarkdown('\n\n---\n\n');
   const rows: [string, string][] = [
@@ -121,8 +120,9 @@ function costWords({ cost: { ownUsd, usd, unpriced } }: Session): string {
 }
 
 /** What a screen reader says: the state comes in words. */
-export function spokenOf(session: Session, now: number, attempt: number | undefined): string {
-  const parts = partsOf(session, now, attempt === undefined ? '' : `attempt ${attempt}`);
+export function spokenOf(session: Session, now: number): string {
+  const attempt = session.attempt === null ? '' : `attempt ${session.attempt}`;
+  const parts = partsOf(session, now, [attempt, sleepWords(session)]);
   const news = isNews(session) ? ', not looked at yet' : '';
   return `${session.title}, ${stateWords(session)}${news}, ${parts}`;
 }

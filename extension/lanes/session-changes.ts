@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
+import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { showInformation } from '../window/messages.ts';
 import { contentsUri } from './contents.ts';
 
@@ -21,7 +22,7 @@ export async function openChanges(
 ): Promise<void> {
   const { from, to, files } = await connection.request('Changes', { session: session.id }, { token });
   if (files.length === 0) {
-    void showInformation(`${session.title} has changed nothing since it left ${session.base}.`);
+    void showInformation(`Nothing has changed since ${session.base}: "${shortNameOf(session)}".`);
     return;
   }
   const shown = files.slice(0, MAX_FILES);
@@ -32,7 +33,7 @@ export async function openChanges(
   });
   await closeEarlier(session.id);
   // VS Code adds how many they are.
-  await vscode.commands.executeCommand('vscode.changes', session.title, resources);
+  await vscode.commands.executeCommand('vscode.changes', nameOf(session), resources);
   const opened = vscode.window.tabGroups.activeTabGroup.activeTab;
   if (opened !== undefined) tabs.set(session.id, opened);
   if (files.length > MAX_FILES) {

@@ -227,10 +227,7 @@ export class SessionPty implements vscode.Pseudoterminal {
       this.#flush();
       this.#attachment = undefined;
       if (this.#pane === 'shell') return this.#closed.fire(exitCode ?? 1);
-      this.#say(
-        signal === null ? `The agent has ended (exit ${exitCode}).` : `The agent was ended (${signal}).`,
-        AGAIN.agent,
-      );
+      this.#say(endWords(exitCode, signal), AGAIN.agent);
     });
     attachment.on('lost', (reason) => {
       this.#flush();
@@ -274,6 +271,14 @@ export class SessionPty implements vscode.Pseudoterminal {
       `\u001b[0m\u001b[?1049l\u001b[?25h\r\n\u001b[1m${what}\u001b[0m\r\n\u001b[2m${next}\u001b[0m\r\n`,
     );
   }
+}
+
+/** What `Stop` sends, and the exit code of an agent that has ended in order because of it. */
+const STOPPED = { signal: 'SIGTERM', exitCode: 128 + 15 };
+
+function endWords(exitCode: number | null, signal: string | null): string {
+  if (signal === STOPPED.signal || exitCode === STOPPED.exitCode) return 'The agent was stopped.';
+  return signal === null ? `The agent has ended (exit ${exitCode}).` : `The agent was ended (${signal}).`;
 }
 
 function isSame(a: Size | undefined, b: Size | undefined): boolean {

@@ -4,6 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { LastUsed } from '../fleet/last-used.ts';
+import { nameOf } from '../fleet/session-name.ts';
 import { type Joining, SessionPty } from './session-pty.ts';
 
 interface Opened {
@@ -58,7 +59,7 @@ export class SessionTerminals implements vscode.Disposable {
       fleet.onDidChange((change) => {
         if (change.kind === 'all') return this.#restore();
         const { session, before } = change;
-        if (before?.title !== session.title) this.#rename(session);
+        if (before === undefined || nameOf(before) !== nameOf(session)) this.#rename(session);
         if (session.unread && this.#opened.get(keyOf(session.id, 'agent'))?.pty.hasFocus) this.#markSeen();
         if (session.facts.life === 'active' && before?.facts.life !== 'active') this.#rejoin(session);
         return undefined;
@@ -124,7 +125,7 @@ export class SessionTerminals implements vscode.Disposable {
       .getConfiguration('fairlead')
       .get<'panel' | 'editor'>('terminalLocation', 'panel');
     const terminal = vscode.window.createTerminal({
-      name: nameOf(session, pane),
+      name: terminalNameOf(session, pane),
       pty,
       isTransient: true,
       iconPath: new vscode.ThemeIcon(pane === 'agent' ? 'hubot' : 'terminal'),
@@ -161,7 +162,7 @@ export class SessionTerminals implements vscode.Disposable {
 
   #rename(session: Session): void {
     for (const { session: id, pane, pty } of this.#opened.values()) {
-      if (id === session.id) pty.rename(nameOf(session, pane));
+      if (id === session.id) pty.rename(terminalNameOf(session, pane));
     }
   }
 
@@ -217,6 +218,6 @@ function isBehindAnother({ name }: vscode.Terminal): boolean {
   return tabs.length > 0 && tabs.every(({ isActive }) => !isActive);
 }
 
-function nameOf(session: Session, pane: Pane): string {
-  return pane === 'agent' ? session.title : `${session.title} (shell)`;
+function terminalNameOf(session: Session, pane: Pane): string {
+  return pane === 'agent' ? nameOf(session) : `${nameOf(session)} (shell)`;
 }

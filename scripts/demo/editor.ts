@@ -8,6 +8,7 @@ import { CodeServer } from '../../test/e2e/support/code-server.ts';
 import { installCodeServer } from '../../test/e2e/support/installation.ts';
 import { vsix } from '../../test/e2e/support/vsix.ts';
 import { processesNaming } from '../../test/support/processes.ts';
+import { packageWindowExtension } from './window-extension.ts';
 
 const run = promisify(execFile);
 
@@ -38,11 +39,11 @@ const SETTINGS = {
  * the reason told, where neither can be had.
  */
 export async function openEditor(options: EditorOptions): Promise<Editor | undefined> {
-  const extension = vsix();
+  const extensions = [vsix(), packageWindowExtension(options.folder)] as const;
   const code = desktopCode(options.environment);
   if (code !== undefined) {
     try {
-      return await openDesktop(code, extension, options);
+      return await openDesktop(code, extensions, options);
     } catch (error) {
       console.log(`${code} does not open a window (${messageOf(error)}); trying code-server.`);
     }
@@ -53,7 +54,9 @@ export async function openEditor(options: EditorOptions): Promise<Editor | undef
     return undefined;
   }
   console.log('Starting code-server…');
+  const [extension, ...beside] = extensions;
   const server = await CodeServer.start(extension, {
+    beside,
     environment: { ...options.environment, SHELL: options.environment.SHELL ?? '/bin/sh' },
     // As a person's editor has them, not a test's.
     settings: { 'terminal.integrated.gpuAcceleration': 'auto', 'editor.accessibilitySupport': 'auto' },
@@ -73,7 +76,7 @@ function desktopCode(environment: Readonly<Record<string, string>>): string | un
 
 async function openDesktop(
   code: string,
-  extension: string,
+  extensions: readonly string[],
   { folder, repository, environment, signal }: EditorOptions,
 ): Promise<Editor> {
   const data = join(folder, 'code');
@@ -85,7 +88,8 @@ async function openDesktop(
   const display = { DISPLAY, WAYLAND_DISPLAY, XDG_RUNTIME_DIR, XAUTHORITY, DBUS_SESSION_BUS_ADDRESS };
   const env = { ...environment, ...display };
   console.log(`Opening ${code}…`);
-  await run(code, [...own, '--install-extension', extension, '--force'], { env, signal });
+  const installs = extensions.flatMap((each) => ['--install-extension', each]);
+  await run(code, [...own, ...installs, '--force'], { env, signal });
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   await run(code, [...own, ...asRoot, '--new-window', '--disable-workspace-trust', repository], {
     env,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -103,6 +103,9 @@ function demoEnvironment(): Record<string, string> {
   }
   tell(model);
   const claude = prepareClaude({ home: join(folder, 'home'), modelUrl: model.url, trusted: [repository] });
+  // The default of the CLI is auto mode, which cannot check anything with a model on this machine.
+  mkdirSync(home.FAIRLEAD_HOME);
+  writeFileSync(join(home.FAIRLEAD_HOME, 'config.toml'), '[agent]\nmode = "acceptEdits"\n');
   return { ...claude.env, ...home };
 }
 
@@ -123,9 +126,13 @@ async function demonstrate(): Promise<void> {
   played = true;
   if (editor === undefined) return;
   heading('All of it is in the window');
-  console.log(
-    'Start a session of your own there, or look around. Ctrl-C ends everything and leaves nothing.',
-  );
+  console.log('Start a session of your own there, or look around.');
+  if (model !== undefined) {
+    console.log(
+      'The scripted model writes down what you ask, so that you can land it; to have it done by your own claude: npm start -- --real',
+    );
+  }
+  console.log('Ctrl-C ends everything and leaves nothing.');
   await interrupted();
 }
 

@@ -61,8 +61,9 @@ export class Output {
     return this.#paint(style, text, this.#out);
   }
 
+  /** Columns that a line may have; a terminal that does not know its size (0 columns) cuts nothing. */
   get width(): number {
-    return this.#out.isTTY ? this.#out.columns : Number.POSITIVE_INFINITY;
+    return (this.#out.isTTY && this.#out.columns) || Number.POSITIVE_INFINITY;
   }
 
   #paint(style: Style, text: string, stream: NodeJS.WriteStream): string {

@@ -25,5 +25,5 @@ export function stateLabel(session: Session, output: Output): string {
 /** The state as a sentence: `k3f9 needs you: Bash: npm test`, `k3f9 is working.` */
 export function stateSentence(session: Session): string {
   if (session.state !== 'needs-you') return `${session.id} is ${stateWords(session)}.`;
-  return `${session.id} needs you: ${printable(session.reason?.message ?? 'for what is not known.')}`;
+  return `${session.id} needs you: ${printable(session.reason?.message ?? 'see its terminal.')}`;
 }

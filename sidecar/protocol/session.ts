@@ -98,6 +98,8 @@ export const Session = z.object({
   facts: Facts,
   /** Id of the first session of those that came of one prompt, by attempts and forks: its own where it is alone. */
   family: z.string(),
+  /** Place in its family, 1 for the first, also once others are archived; null where it is alone in it. */
+  attempt: z._default(z.nullable(z.int()), null),
   parent: z.nullable(z.string()),
   forkTurn: z.nullable(z.int()),
   turns: z.int(),

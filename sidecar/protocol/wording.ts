@@ -42,7 +42,7 @@ const REASON_WORDS: Record<ReasonKind, string> = {
   budget: 'budget',
   'prompt-undelivered': 'prompt not delivered',
   'base-refuses-pushes': 'push refused',
-  unknown: 'not known for what',
+  unknown: 'see its terminal',
 };
 
 /** The state as people read it: `needs you: permission`, `finished (interrupted)`, `sleeping (interrupted)`. */
@@ -54,6 +54,11 @@ export function stateWords(session: Pick<Session, 'state' | 'reason' | 'outcome'
   const rests = state === 'finished' || state === 'sleeping';
   if (rests && (outcome === 'interrupted' || outcome === 'failed')) return `${state} (${outcome})`;
   return state === 'in-review' ? 'in review' : state;
+}
+
+/** That no agent runs, where the state does not say it: `its agent sleeps`, or nothing. */
+export function sleepWords({ state, facts }: Pick<Session, 'state' | 'facts'>): string {
+  return facts.life === 'sleeping' && state !== 'sleeping' ? 'its agent sleeps' : '';
 }
 
 const ENTRY_STATE_WORDS: Record<EntryState, string> = {

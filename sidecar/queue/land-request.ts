@@ -77,6 +77,8 @@ export async function previewLanding(
 export interface LandDecision {
   /** The target that the configuration names. */
   configured: LandTarget | null;
+  /** Whether there is anything to land by now: a turn that runs may yet come to nothing. */
+  hasWork: boolean;
   target: LandTarget;
   remote: string | null;
   method: LandMethod;
@@ -103,7 +105,11 @@ export async function requireLandable(
   const { land } = context.configFor(main);
   const preview = await previewLanding(context, session, repository, request.to);
   const { target, remote, base, localOnly } = preview;
+  const refuse = () => refuseUnready(context, repository, session, preview);
+  const isInTurn = context.sessions.isInTurn(session.id);
   if (target === null) {
+    // Nobody has to say where nothing lands. Onto the remote, commits of the local base could.
+    if (!isInTurn && localOnly === 0) await refuse();
     throw new FairleadError(
       'land.where-to-unset',
       `Where does ${base} land: on ${remote}, or in this clone only?`,
@@ -115,7 +121,7 @@ export async function requireLandable(
       hint: `Set one (git branch --set-upstream-to=origin/${base} ${base}), or land with --to local.`,
     });
   }
-  if (!context.sessions.isInTurn(session.id)) await refuseUnready(context, repository, session, preview);
+  if (!isInTurn) await refuse();
   if (target === 'remote' && localOnly > 0 && !request.withLocalCommits) {
     throw new FairleadError(
       'land.base-diverged',
@@ -125,6 +131,7 @@ export async function requireLandable(
   }
   return {
     configured: preview.configured,
+    hasWork: preview.ahead > 0 || preview.uncommitted.length > 0,
     target,
     remote: target === 'remote' ? remote : null,
     method: request.method ?? land.method ?? 'merge',

@@ -156,8 +156,8 @@ export class MergeQueue {
       const now = entries.openOf(session.id);
       if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
       const after = requireDependencies(this.#context, session, request.after ?? []);
-      // Where the configuration says it, another answer counts this time only.
-      if (request.to !== undefined && decided.configured === null) {
+      // Where the configuration says it, another answer counts this time only; so does one that nothing lands by yet.
+      if (request.to !== undefined && decided.configured === null && decided.hasWork) {
         sessions.setLandTo(session.repository, request.to);
       }
       return now === undefined

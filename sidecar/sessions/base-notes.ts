@@ -12,8 +12,11 @@ export function notesOn(base: Base, now: number): string[] {
     notes.push(`The remote of ${base.branch} could not be fetched (${reason}); ${old}.`);
   }
   if (base.ahead > 0 && base.upstream !== undefined) {
-    const commits = base.ahead === 1 ? 'a commit' : `${base.ahead} commits`;
-    notes.push(`${base.branch} has ${commits} that ${base.upstream.remote} lacks.`);
+    const { remote } = base.upstream;
+    const [commits, them] = base.ahead === 1 ? ['a commit', 'it'] : [`${base.ahead} commits`, 'them'];
+    notes.push(
+      `${base.branch} has ${commits} that ${remote} lacks. The session starts with ${them}; unless you push ${them} first, landing on ${remote} asks whether to take ${them} along.`,
+    );
   }
   return notes;
 }

@@ -39,6 +39,7 @@ export class FleetView {
   #view(record: SessionRecord, repo: string, cost: Cost): Session {
     return sessionView(record, {
       repo,
+      attempt: this.#context.table.placeInFamily(record),
       turns: this.#context.table.turnCount(record.id),
       cost,
       queue: this.#listeners.queueEntry(record.id),

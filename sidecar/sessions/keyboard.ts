@@ -157,7 +157,7 @@ function isTold({ kind, tool }: Reason): boolean {
 }
 
 function shows(screen: readonly string[], reason: Reason): boolean {
-  return isSame(withDialog({ kind: 'unknown', message: '' }, screen), reason);
+  return isSame(withDialog({ kind: 'unknown', message: '' }, screen, true), reason);
 }
 
 /** A dialog that was read from the screen: only what stands there is an answer, and none is a yes by its meaning. */

@@ -8,6 +8,8 @@ import type { SessionRecord } from './record.ts';
 export interface SessionSurroundings {
   /** Main checkout, absolute. */
   repo: string;
+  /** Place in its family; null where it is alone in it. */
+  attempt: number | null;
   turns: number;
   cost: Cost;
   /** Entry of the merge queue that has not ended. */
@@ -56,6 +58,7 @@ export function sessionView(record: SessionRecord, surroundings: SessionSurround
     since: record.since,
     facts,
     family: record.family,
+    attempt: surroundings.attempt,
     parent: record.parent,
     forkTurn: record.fork_turn,
     turns: surroundings.turns,

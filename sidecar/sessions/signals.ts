@@ -95,7 +95,7 @@ async function withWords(
 ): Promise<AgentState> {
   if (wordless !== true || state.reason === undefined) return state;
   const screen = await screenOf(terminals, before.terminal);
-  const reason = screen === undefined ? state.reason : withDialog(state.reason, screen);
+  const reason = screen === undefined ? state.reason : withDialog(state.reason, screen, state.started);
   // A dialog leaves the screen a moment before a signal tells of it: until then it stays what it was.
   const { reason: last, since } = before;
   if (reason === state.reason && last?.dialog === true && since === Math.round(state.since)) {

@@ -15,6 +15,9 @@ import {
 } from './record.ts';
 import { RecordCache } from './record-cache.ts';
 
+/** As they were made: those of one request are of one time, and their branches are counted on. */
+const FAMILY_ORDER = 'id <> family, created_at, length(branch), branch';
+
 type SessionPatch = Partial<Omit<SessionRecord, 'id'>>;
 
 /** Sessions and what hangs on them, in the store. Every method is one transaction; none awaits. */
@@ -162,11 +165,18 @@ export class SessionTable {
   /** The sessions that a client's request made, as it made them. */
   madeBy(request: string): SessionRecord[] {
     return this.#store
-      .all(
-        "SELECT * FROM session WHERE request = :request AND life <> 'archived' ORDER BY id <> family, branch",
-        { request },
-      )
+      .all(`SELECT * FROM session WHERE request = :request AND life <> 'archived' ORDER BY ${FAMILY_ORDER}`, {
+        request,
+      })
       .map((row) => this.#session(row));
+  }
+
+  /** Of all that ever were in the family, 1 for the first; null where there was no other. */
+  placeInFamily({ id, family }: Pick<SessionRecord, 'id' | 'family'>): number | null {
+    const ids = this.#store
+      .all(`SELECT id FROM session WHERE family = :family ORDER BY ${FAMILY_ORDER}`, { family })
+      .map((row) => row.id);
+    return ids.length < 2 ? null : ids.indexOf(id) + 1;
   }
 
   withKey(key: string): SessionRecord | undefined {

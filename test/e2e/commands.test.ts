@@ -77,13 +77,13 @@ describe('Land', () => {
     await window.question.getByText('Where does main land?').waitFor();
     await window.pick('Push to origin/main');
     await window.press(window.dialog, 'Commit and Land');
-    await window.notification(/"Say forty-two" landed on origin\/main/).waitFor();
+    await window.notification(/Landed on origin\/main as \w+: "Say forty-two"/).waitFor();
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     await expect.poll(() => window.fleet.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
 
     await window.fleet.act(window.fleet.row('Say forty-three'), 'Land');
     await window.press(window.dialog, 'Commit and Land');
-    const failed = window.notification('"Say forty-three" did not land');
+    const failed = window.notification('Did not land: "Say forty-three"');
     await failed.waitFor();
     expect(await failed.textContent()).toContain('src/app.js');
     expect(await failed.locator('a.monaco-button').allInnerTexts()).toEqual([
@@ -113,7 +113,7 @@ describe('Land', () => {
     await window.press(window.dialog, 'Commit and Land');
     await window.dialog.getByText('1 commit that origin lacks. They would land along.').waitFor();
     await window.press(window.dialog, 'Land Them Too');
-    await window.notification(/"Say more" landed on origin\/main/).waitFor();
+    await window.notification(/Landed on origin\/main as \w+: "Say more"/).waitFor();
     expect([remote.show('main', 'more.txt'), remote.show('main', 'mine.md')]).toEqual(['More.\n', 'Mine.\n']);
   });
 });
@@ -178,7 +178,11 @@ describe('commands of a session', () => {
     await renamed.waitFor();
 
     await window.fleet.choose(renamed, 'Stop');
-    await expect.poll(() => renamed.getAttribute('aria-label')).toMatch(/sleeping|finished/);
+    await renamed.getByText('agent sleeps').waitFor();
+    await window.fleet.choose(renamed, 'Resume');
+    await world.fairlead.until(id, ({ facts }) => facts.life === 'active');
+    await expect.poll(() => renamed.textContent()).not.toContain('agent sleeps');
+    await window.fleet.choose(renamed, 'Stop');
     await world.fairlead.until(id, ({ facts }) => facts.life === 'sleeping');
 
     await window.fleet.choose(renamed, 'Archive');
@@ -191,7 +195,7 @@ describe('commands of a session', () => {
     // The workbench writes the errors that it shows into its console.
     window.forgive(/has unsaved work/);
     await window.fleet.choose(renamed, 'Archive');
-    await window.notification('is archived').waitFor();
+    await window.notification('Archived: "Taken notes"').waitFor();
     await expect.poll(() => renamed.count()).toBe(0);
     expect(existsSync(worktree)).toBe(false);
   });

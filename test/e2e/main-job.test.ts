@@ -53,7 +53,7 @@ describe('the main job in a window', { timeout: 240_000 }, () => {
     await window.dialog.waitFor();
     await app.picture(window, 'land-uncommitted');
     await window.press(window.dialog, 'Commit and Land');
-    await window.notification(/landed on main/).waitFor();
+    await window.notification(/Landed on main/).waitFor();
     await app.picture(window, 'landed');
     expect(world.repository.read('src/app.js')).toBe('export const answer = 42;\n');
     await window.fleet.row(/Correct the answer/).waitFor();

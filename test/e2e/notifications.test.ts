@@ -70,9 +70,9 @@ describe('notifications', () => {
     await world.finished(id);
     await expect.poll(() => window.fleet.badge()).toBe('');
     await window.press(toast, 'Deny');
-    const late = window.notification('"Make late.txt" was answered already');
+    const late = window.notification(/Answered already.*"Make late.txt"/);
     await late.waitFor();
-    expect(await late.textContent()).toContain('It is now: finished.');
+    expect(await late.textContent()).toContain('is finished by now.');
     expect(world.repository.at((await world.fairlead.show(id)).worktree).read('late.txt')).toBe('1\n');
   });
 

@@ -43,9 +43,21 @@ describe('terminals of sessions', () => {
     // Woken by a prompt, it is in the terminal that it left.
     world.model.when(prompt('And once more')).says('Once more.');
     await world.json('stop', id);
-    await window.terminal.shows(/The agent (has|was) ended/);
+    await window.terminal.shows('The agent was stopped.');
     await world.json('send', id, 'And once more');
     await window.terminal.shows('Once more.');
+  });
+
+  it('leave the keys of New Session to the window', async ({ app, window }) => {
+    await greeted(app, 'Greet by key');
+    await window.fleet.open();
+    await window.fleet.row('Greet by key').click();
+    await window.terminal.shows(/❯/);
+    await window.terminal.type('');
+    await window.page.keyboard.press('Control+k');
+    await window.page.keyboard.press('Shift+N');
+    await window.question.getByText('New Session').waitFor();
+    await window.page.keyboard.press('Escape');
   });
 
   it('are shells in the worktree, in colour and of the size that is seen', async ({ app, window }) => {

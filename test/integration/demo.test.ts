@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import tell from '../../scripts/demo/stories.ts';
+import { TASKS } from '../../scripts/demo/tasks.ts';
 import { CLAUDE, prepareClaude } from '../support/claude.ts';
 import { ScriptedModel } from '../support/model/scripted-model.ts';
 import { processesNaming } from '../support/processes.ts';
 import { removeFolder } from '../support/remove-folder.ts';
+import { World } from '../support/world.ts';
 
 const DEMO = resolve(import.meta.dirname, '../../scripts/demo/main.ts');
 /** Where npm puts the tools of this folder, its own `claude` among them. */
@@ -64,6 +66,26 @@ describe('the demo in the terminal alone', { timeout: 180_000 }, () => {
     const { code, output } = await play(['--once', '--real'], { ...place.environment, PATH: TOOLS });
     expect(output).toContain('there is no claude on your PATH');
     expect(code).toBe(1);
+  });
+});
+
+describe('the model of the demo', { timeout: 120_000 }, () => {
+  it('writes down a prompt that it has no story for, says what it is, and the work can be landed', async () => {
+    await using world = await World.open();
+    tell(world.model);
+    const { id } = await world.start('Paint the harbour green, please', '--mode', 'acceptEdits');
+    const { id: other } = await world.start('Paint the harbour green, please', '--mode', 'acceptEdits');
+    for (const each of [id, other]) expect(await world.finished(each)).toMatchObject({ outcome: 'done' });
+    const { stdout } = await world.fairlead.run(['log', id]);
+    for (const prompt of Object.values(TASKS)) expect(stdout).toContain(prompt);
+    expect(stdout).toContain('npm start -- --real');
+    for (const each of [id, other]) {
+      expect(await world.json('land', each, '--to', 'local', '--yes')).toMatchObject({ state: 'landed' });
+    }
+    const { repository } = world;
+    const notes = repository.git('ls-tree', '-r', '--name-only', 'main', 'notes/').trim().split('\n');
+    expect(notes).toHaveLength(2);
+    expect(repository.git('show', `main:${notes[0]}`)).toContain('Paint the harbour green, please');
   });
 });
 

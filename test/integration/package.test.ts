@@ -36,9 +36,10 @@ const BASES = ['--baseContentUrl', `${REPOSITORY}/read`, '--baseImagesUrl', `${R
 const out = mkdtempSync(join(tmpdir(), 'fairlead-package-'));
 const packages = new Map<Target, Package>();
 let published: Package;
+let told: string;
 
 beforeAll(async () => {
-  await pack(out, '--all');
+  told = await pack(out, '--all');
   for (const target of TARGETS) packages.set(target, packageIn(out, target));
   const other = join(out, 'published');
   await pack(other, '--target', 'linux-x64', '--repository', REPOSITORY, ...BASES);
@@ -129,6 +130,11 @@ describe.each(TARGETS)('the package for %s', (target) => {
     const [, licence = ''] = /<License>extension\/([^<]+)</.exec(vsix) ?? [];
     expect(text(target, licence)).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
   });
+});
+
+it('says that what names no repository cannot be published, not to whoever installs it here', async () => {
+  expect(told).toContain('No repository is named');
+  expect(await pack(join(out, 'own'), '--own')).not.toContain('No repository is named');
 });
 
 describe('every package', () => {

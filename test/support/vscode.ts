@@ -156,6 +156,7 @@ export const QuickPickItemKind = {
   Separator: -1,
   Default: 0,
 } as const;
+export const QuickInputButtons = { Back: { tooltip: 'Back' } } as const;
 export const TerminalExitReason = {
   Shutdown: 2,
 } as const;

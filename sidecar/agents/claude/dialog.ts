@@ -97,9 +97,17 @@ export function composerText(screen: readonly string[]): string | undefined {
 function fillsScreen(screen: readonly string[]): boolean {
   const end = screen.findLastIndex((row) => BELOW.test(row.trim()));
   const lines = screen.slice(0, end);
+  // A dialog goes on below its rule, with space between its parts; in a low terminal what stands above it is indented too.
+  const foot = screen
+    .slice(end + 1)
+    .join('\n')
+    .trim();
   return (
+    !/\n\s*\n/.test(foot) &&
     lines.some((row) => row.trim() !== '') &&
-    lines.every((row) => /^( {2}|\s*$)/.test(row) && !MARKED.test(row) && !RULE.test(row.trim() || '.')) &&
+    lines.every(
+      (row) => /^( {2}(?!⎿)|\s*$)/.test(row) && !MARKED.test(row) && !RULE.test(row.trim() || '.'),
+    ) &&
     !screen.slice(end + 1).some((row) => MARKED.test(row))
   );
 }

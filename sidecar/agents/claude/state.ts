@@ -382,6 +382,9 @@ function askedReason(status: StatusReport, { calls }: HookState): Reason {
   return call === undefined ? reason : { ...reasonOf(call), kind: reason.kind };
 }
 
+/** Both signals say no more of a dialog than that it is open. */
+const OPEN_DIALOG: Reason = { kind: 'unknown', message: 'A dialog of the agent is open in its terminal.' };
+
 /** What the terminal's status says of a dialog; its message is written for people. */
 function statusReason(status: StatusReport): Reason {
   const said = oneLine(status.msg ?? '');
@@ -391,8 +394,11 @@ function statusReason(status: StatusReport): Reason {
   if (status.kind === 'question') {
     return { kind: 'question', message: message('The agent has a question.').replace(/^answer: /, '') };
   }
-  if (status.kind !== 'permission')
-    return { kind: 'unknown', message: message('The agent waits for an answer.') };
+  if (status.kind !== 'permission') {
+    return said === 'dialog open'
+      ? OPEN_DIALOG
+      : { kind: 'unknown', message: message('The agent waits for an answer.') };
+  }
   if (/^trust\b/.test(said)) {
     return {
       kind: 'trust',
@@ -417,7 +423,7 @@ function waitingReason({ waitingFor }: RegistryEntry): Reason {
     case 'input needed':
       return { kind: 'question', message: 'The agent has a question.' };
     case 'dialog open':
-      return { kind: 'unknown', message: 'A dialog of the agent is open in its terminal.' };
+      return OPEN_DIALOG;
     default:
       return {
         kind: 'unknown',

@@ -5,7 +5,7 @@ import { isOfLanding } from '../../protocol/landing.ts';
 import * as protocol from '../../protocol/protocol.ts';
 import type { Reason } from '../../protocol/reason.ts';
 import type { Session } from '../../protocol/session.ts';
-import { age, dollars } from '../../protocol/wording.ts';
+import { age, dollars, sleepWords } from '../../protocol/wording.ts';
 import type { Act } from '../act.ts';
 import { examples, sessionArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -114,8 +114,9 @@ function describe(session: Session, entry: QueueEntry | undefined, output: Outpu
 }
 
 /** That no agent runs, where the state does not say it. */
-function asleep({ state, facts }: Session): string {
-  return facts.life === 'sleeping' && state !== 'sleeping' ? '; its agent sleeps' : '';
+function asleep(session: Session): string {
+  const words = sleepWords(session);
+  return words === '' ? '' : `; ${words}`;
 }
 
 /** How the last turn ended, where that was not as it should. */

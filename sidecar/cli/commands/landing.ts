@@ -159,7 +159,9 @@ function tellKept({ output, environment }: CommandContext, preview: LandPreview,
     if (to !== configured) output.note(`note: This time only: [land] to is "${configured}" in ${file}.`);
     return;
   }
-  if (to === kept) return;
+  // A turn that runs may come to nothing: then it was for this time.
+  const isForNothing = preview.ahead === 0 && preview.uncommitted.length === 0;
+  if (to === kept || isForNothing) return;
   const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
   output.note(
     `note: ${base} lands ${where} from now on: kept for this repository until you give another --to, ` +

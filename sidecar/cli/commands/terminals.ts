@@ -47,10 +47,15 @@ async function attach(
   const { socket, ticket } = await sidecar.request(protocol.Attach, { session: name, pane: options.pane });
   // From here on the bytes take their own way: the sidecar may come and go.
   sidecar.close();
-  const size = () => ({ cols: process.stdout.columns, rows: process.stdout.rows });
+  // A terminal that does not know its size leaves the agent's as it is.
+  const size = () => {
+    const { columns: cols, rows } = process.stdout;
+    return cols > 0 && rows > 0 ? { cols, rows } : undefined;
+  };
+  const known = size();
   const attachment = await Attachment.open(connect(socket), ticket, {
     client: `fairlead attach ${BUILD.version}`,
-    size: size(),
+    ...(known === undefined ? {} : { size: known }),
     manualAck: true,
   });
   const screen = holdTerminal(process.stdin, process.stdout, told);
@@ -62,7 +67,10 @@ async function attach(
     process.stdout.write(snapshot.bytes, () => attachment.processed(snapshot.position));
   });
   attachment.on('data', write);
-  process.stdout.on('resize', () => attachment.resize(size()));
+  process.stdout.on('resize', () => {
+    const now = size();
+    if (now !== undefined) attachment.resize(now);
+  });
   process.stdin.on('data', (keys: Buffer) => {
     // One character a byte, so that places in the text are places in the bytes.
     const at = keys.toString('latin1').search(LEAVE);

@@ -48,11 +48,11 @@ class PeerTree implements vscode.TreeDataProvider<Session> {
     const item = new vscode.TreeItem(session.title);
     const now = Date.now();
     item.id = session.id;
-    item.description = descriptionOf(session, now, undefined);
+    item.description = descriptionOf(session, now);
     item.iconPath = iconOf(session);
     item.resourceUri = vscode.Uri.from({ scheme: 'bench-peer', path: `/${session.id}` });
     item.contextValue = 'peer';
-    item.accessibilityInformation = { label: spokenOf(session, now, undefined) };
+    item.accessibilityInformation = { label: spokenOf(session, now) };
     return item;
   }
 }

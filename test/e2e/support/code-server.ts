@@ -47,6 +47,8 @@ export interface CodeServerOptions {
   machineSettings?: Readonly<Record<string, unknown>>;
   /** Whether Workspace Trust is asked for, as in an editor that was just installed. Default false. */
   trust?: boolean;
+  /** Other packages to install beside the extension. */
+  beside?: readonly string[];
   /** For tests inside the extension host. */
   smokeTestDriver?: boolean;
 }
@@ -74,7 +76,8 @@ export class CodeServer implements AsyncDisposable {
     server.settings({});
     mkdirSync(join(folder, 'data/Machine'));
     writeFileSync(join(folder, 'data/Machine/settings.json'), JSON.stringify(options.machineSettings ?? {}));
-    execFileSync(process.execPath, [SERVER, '--install-extension', vsix, '--force', ...server.#folders()], {
+    const installs = [vsix, ...(options.beside ?? [])].flatMap((each) => ['--install-extension', each]);
+    execFileSync(process.execPath, [SERVER, ...installs, '--force', ...server.#folders()], {
       env: server.#environment(),
       stdio: 'pipe',
     });

@@ -61,6 +61,28 @@ describe('attach', { timeout: TIMEOUT }, () => {
     await expect.poll(() => sizeOfAgent(world, session.id), { timeout: 10_000 }).toBe('33 70');
   });
 
+  it('leaves the agent its size in a terminal that does not know its own, where tables are not cut', async () => {
+    await using world = await World.open();
+    world.model.when(prompt('say hello')).says('Hello.');
+    const session = await world.start('say hello');
+    await world.finished(session.id);
+    const before = sizeOfAgent(world, session.id);
+    const [ls, attach] = [['ls'], ['attach', session.id]].map((args) =>
+      [process.execPath, world.fairlead.program, ...args].map(quoteWord).join(' '),
+    );
+    const script = `stty cols 0 rows 0; ${ls}; ${attach}`;
+    using terminal = new CommandTerminal('/bin/sh', ['-c', script], world.fairlead.environment, {
+      cwd: world.repository.folder,
+      cols: 200,
+    });
+    await terminal.shows('Ctrl-\\ leaves');
+    expect(terminal.output).toContain('say hello');
+    await terminal.shows('Hello.');
+    expect(await sizeOfAgent(world, session.id)).toBe(await before);
+    terminal.type(CTRL_BACKSLASH);
+    expect(await terminal.ended).toBe(0);
+  });
+
   it.each([
     ['Ctrl-\\', CTRL_BACKSLASH],
     ['Ctrl-\\ in the kitty keyboard protocol', '\u001b[92;5u'],

@@ -60,6 +60,18 @@ describe('several attempts at one prompt', { timeout: 120_000 }, () => {
     expect(world.repository.at(one.worktree).status()).toContain('?? only-one.txt');
   });
 
+  it('keep their numbers, whichever branches were free and once others are archived', async () => {
+    await using world = await World.open();
+    world.repository.git('branch', 'fairlead/try-it-2');
+    const { attempts } = await world.json<Made>('new', '--no-start', '--attempts', '11', '--title', 'Try it');
+    expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(attempts[1]?.branch).toBe('fairlead/try-it-3');
+    await world.json('archive', attempts[1]?.id ?? '');
+    const [third, alone] = [attempts[2]?.id ?? '', await world.json<Made>('new', '--no-start', 'Alone')];
+    expect((await world.fairlead.show(third)).attempt).toBe(3);
+    expect(alone.session.attempt).toBeNull();
+  });
+
   it('have no key in common, and are at most sixteen', async () => {
     await using world = await World.open();
     expect(await world.error('new', '--no-start', '--attempts', '2', '--key', 'k', 'x')).toMatchObject({

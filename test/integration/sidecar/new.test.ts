@@ -91,7 +91,9 @@ describe('the base of a new session', { timeout: TIMEOUT }, () => {
     const own = maker.repository.commit({ 'own.md': 'own\n' }, 'Own');
     const made = await maker.new('Work');
     expect(maker.in(made).tip()).toBe(own);
-    expect(made.notes).toEqual(['main has a commit that origin lacks.']);
+    expect(made.notes).toEqual([
+      'main has a commit that origin lacks. The session starts with it; unless you push it first, landing on origin asks whether to take it along.',
+    ]);
   });
 
   it('is what is known here when the remote is away, and says how old that is', async () => {

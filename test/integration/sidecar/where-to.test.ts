@@ -26,6 +26,21 @@ it('where to land is asked once there is a remote, whatever landed before', { ti
   expect(kept).toMatchObject({ state: 'landed', target: 'remote' });
 });
 
+it('where to land is neither asked nor kept where nothing lands', { timeout: 60_000 }, async () => {
+  using demo = TestRepository.with();
+  demo.withRemote();
+  await using fairlead = new SidecarHarness(demo.environment);
+  const run = { cwd: demo.folder };
+  const { session } = await fairlead.json<{ session: Session }>(['new', '--no-start', 'Work'], run);
+  const nothing = { code: 'land.nothing-to-land' };
+  expect(await fairlead.error(['land', session.id, '--yes'], run)).toMatchObject(nothing);
+  expect(await fairlead.error(['land', session.id, '--yes', '--to', 'remote'], run)).toMatchObject(nothing);
+  demo.at(session.worktree).commit({ a: '1\n' }, 'Work');
+  expect(await fairlead.error(['land', session.id, '--yes'], run)).toMatchObject({
+    code: 'land.where-to-unset',
+  });
+});
+
 it('where to land is asked once more after an answer that is none, and then no more', {
   timeout: 60_000,
 }, async () => {

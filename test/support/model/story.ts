@@ -73,6 +73,14 @@ export function firstPrompt(text: string | RegExp): Matcher {
   };
 }
 
+/** Whatever a person may ask; not the requests that the CLI makes for itself, which have no tools. */
+export function anyPrompt(): Matcher {
+  return {
+    matches: ({ prompts, tools }) => prompts.length > 0 && tools.length > 0,
+    description: 'any prompt',
+  };
+}
+
 export function bothOf(one: Matcher, other: Matcher): Matcher {
   return {
     matches: (conversation) => one.matches(conversation) && other.matches(conversation),

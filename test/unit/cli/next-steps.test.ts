@@ -28,6 +28,7 @@ const SESSION: Session = {
   since: 0,
   facts: { agent: 'needs-you', landing: 'none', life: 'active' },
   family: 'k3f9',
+  attempt: null,
   parent: null,
   forkTurn: null,
   turns: 1,

@@ -41,6 +41,7 @@ async function given(reason: Reason, picks: readonly string[]): Promise<unknown>
         },
       },
       fleet: fleetOf([session]).fleet,
+      needsInHand: { take() {} },
       documents: {
         put: () => {
           throw new Error('nothing is shown');

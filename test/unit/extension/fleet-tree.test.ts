@@ -67,6 +67,34 @@ describe('the rows of a family', () => {
     const { fleet, tell } = fleetOf(family.slice(1));
     const tree = treeOf(fleet, []);
     tell(sessionOf({ id: 'three', family: 'one', createdAt: 3, state: 'needs-you', need: 1 }));
-    expect(await rows(tree)).toEqual({ '/repo': { two: { three: {} } } });
+    expect(await rows(tree)).toEqual({ invitation: {}, '/repo': { two: { three: {} } } });
+  });
+});
+
+describe('a window without a session, where others have some', () => {
+  const { fleet } = fleetOf([alone]);
+
+  it('offers to start one in its own repository, or to open one', async () => {
+    for (const [own, label, command] of [
+      [['/mine'], 'No session yet', 'fairlead.newSession'],
+      [[], 'No repository in this window', 'vscode.openFolder'],
+    ] as const) {
+      const tree = treeOf(fleet, own);
+      expect(await rows(tree)).toEqual({ invitation: {}, '/repo': { alone: {} } });
+      const [first] = await tree.getChildren();
+      if (first === undefined) throw new Error('there is no row');
+      expect(tree.getTreeItem(first)).toMatchObject({ label, command: { command } });
+    }
+  });
+
+  it('says nothing before its repositories are known, nor once it has one', async () => {
+    const tree = new FleetTree(
+      fleet,
+      () => [],
+      () => false,
+    );
+    trees.push(tree);
+    expect(await rows(tree)).toEqual({ '/repo': { alone: {} } });
+    expect(await rows(treeOf(fleet, ['/repo', '/mine']))).toEqual({ '/repo': { alone: {} } });
   });
 });

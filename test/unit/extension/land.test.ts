@@ -27,20 +27,23 @@ const plain = {
   uncommitted: [] as string[],
   policy: null,
   localOnly: 0,
+  ahead: 1,
+  configured: null,
+  kept: null as string | null,
 };
 
 let told: string[];
 let asked: string[];
 
 /** A window with a queue that holds one entry, and the notifications of the window. */
-function scene(preview: object) {
+function scene(preview: object, options: { asksWhereTo?: boolean } = {}) {
   const requests: string[] = [];
   let tellEntry: (entry: object) => void = () => {};
   let entry: object = queued;
   const { fleet, tell } = fleetOf([session]);
   const landings = new Landings();
   const answers: Record<string, () => unknown> = {
-    LandPreview: () => ({ ...plain, ...preview }),
+    LandPreview: () => ({ ...plain, kept, ...preview }),
     Land: () => queued,
     ListQueue: () => [entry],
   };
@@ -48,6 +51,8 @@ function scene(preview: object) {
     mayBeOnScreen: () => false,
     typedAt: () => 0,
     onDidLook: () => new vscode.Disposable(() => {}),
+    isInHand: () => false,
+    readNeed: async () => undefined,
     isOfWindow: () => true,
     isLanded: (id) => landings.isFollowed(id),
     answer() {},
@@ -56,8 +61,10 @@ function scene(preview: object) {
     land() {},
     prompt() {},
   });
-  const request = async (name: string): Promise<never> => {
+  let kept: unknown = null;
+  const request = async (name: string, params: object): Promise<never> => {
     requests.push(name);
+    if (name === 'Land') kept = Reflect.get(params, 'to') ?? null;
     return answers[name]?.() as never;
   };
   const landing = land(
@@ -75,6 +82,7 @@ function scene(preview: object) {
       },
     },
     session,
+    options,
   );
   return {
     landing,
@@ -118,7 +126,7 @@ describe('a landing that needs the person', () => {
     await landing;
     if (first === 'the entry') tell(conflict);
     await settle();
-    expect(told).toEqual(['"Say more" did not land: It conflicts. (a.txt)']);
+    expect(told).toEqual(['Did not land: "Say more". It conflicts. (a.txt)']);
     needs.dispose();
   });
 
@@ -183,6 +191,28 @@ describe('files that are not committed', () => {
     }
   });
 
+  it.each([
+    ['local', 'main'],
+    ['remote', 'origin/main'],
+  ])('are named with where they land, and what their commit is called: %s', async (target, where) => {
+    const details: (string | undefined)[] = [];
+    window.showInformationMessage = async (text: string, options?: { detail?: string }) => {
+      asked.push(text);
+      details.push(options?.detail);
+      return undefined;
+    };
+    const { landing, needs, requests } = scene({ uncommitted: ['a.txt'], target });
+    await landing;
+    expect(asked).toEqual([
+      `One file is not committed yet. Commit on ${session.branch} and land on ${where}?`,
+    ]);
+    expect(details).toEqual([
+      'a.txt\n\nThe commit is called "Say more", carries your name and runs your hooks.',
+    ]);
+    expect(requests).toEqual(['LandPreview']);
+    needs.dispose();
+  });
+
   it('are refused at once where the configuration says so', async () => {
     window.showQuickPick = () => {
       throw new Error('nothing is asked');
@@ -201,6 +231,43 @@ describe('where a repository lands', () => {
     entry({ state: 'cancelled' });
     await landing;
     expect(told[0]).toMatch(/^main lands on origin from now on: kept for this repository/);
+    needs.dispose();
+  });
+
+  it('is not said to be kept where the sidecar keeps nothing', async () => {
+    window.showQuickPick = async ([first]: readonly object[]) => first;
+    const { landing, needs, entry } = scene({ target: null, kept: null });
+    await vi.advanceTimersByTimeAsync(0);
+    entry({ state: 'cancelled' });
+    await landing;
+    expect(told).toEqual(['Taken out of the queue: "Say more".']);
+    needs.dispose();
+  });
+
+  it('is not asked for what comes to nothing', async () => {
+    window.showQuickPick = () => {
+      throw new Error('nothing is asked');
+    };
+    const { landing, needs, requests, entry } = scene({ target: null, ahead: 0 });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(requests).toContain('Land');
+    entry({ state: 'cancelled' });
+    await landing;
+    needs.dispose();
+  });
+
+  it('is asked again by Land To, with what is kept', async () => {
+    const offered: object[] = [];
+    window.showQuickPick = async (items: readonly object[]) => {
+      offered.push(...items);
+      return items[0];
+    };
+    const { landing, needs, entry } = scene({ target: 'local' }, { asksWhereTo: true });
+    await vi.advanceTimersByTimeAsync(0);
+    entry({ state: 'cancelled' });
+    await landing;
+    expect(offered).toMatchObject([{ description: '' }, { description: 'as it is now' }]);
+    expect(told[0]).toMatch(/^main lands on origin from now on/);
     needs.dispose();
   });
 });

@@ -69,8 +69,8 @@ describe('the manifest', () => {
         expect.stringMatching(/^ctrl\+k \S+$/),
         expect.stringMatching(/^cmd\+k \S+$/),
       ]);
-      // In a terminal it is the shell's.
-      expect(when).toBe('!terminalFocus');
+      // In a terminal as well: VS Code takes the first key of its own chords there. On macOS that clears the terminal.
+      expect(when).toBe('!isMac || !terminalFocus');
     }
   });
 

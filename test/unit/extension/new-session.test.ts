@@ -44,9 +44,38 @@ class Box {
   }
 }
 
+/** The review, at which the next of `reviews` happens. */
+class Review {
+  items: readonly { label: string }[] = [];
+  selectedItems: readonly { label: string }[] = [];
+  buttons: readonly object[] = [];
+  #accept = () => {};
+  #hide = () => {};
+  #press = () => {};
+  onDidAccept(listener: () => void): void {
+    this.#accept = listener;
+  }
+  onDidHide(listener: () => void): void {
+    this.#hide = listener;
+  }
+  onDidTriggerButton(listener: () => void): void {
+    this.#press = listener;
+  }
+  dispose(): void {}
+  show(): void {
+    setImmediate(() => {
+      const act = reviews.shift();
+      if (act === undefined) return this.#hide();
+      if (act === 'Back' && this.buttons.length > 0) return this.#press();
+      this.selectedItems = this.items.filter(({ label }) => label.includes(act));
+      return this.#accept();
+    });
+  }
+}
+
 let acts: Act[];
-/** What is picked at each review; undefined for Escape. */
-let reviews: ('Start' | undefined)[];
+/** What is picked at each review, or its button; undefined for Escape. */
+let reviews: ('Start' | 'Permission mode' | 'Back' | undefined)[];
 let editors: { uri: string; text: string }[];
 let chosen: number;
 let started: object[];
@@ -60,7 +89,9 @@ beforeEach(() => {
   started = [];
   failure = undefined;
   window.createInputBox = () => new Box();
-  window.showQuickPick = async () => (reviews.shift() === 'Start' ? { label: 'Start' } : undefined);
+  window.createQuickPick = () => new Review();
+  window.showQuickPick = async (items: readonly { label: string }[]) =>
+    items.find(({ label }) => label === 'plan');
   window.showInformationMessage = async () => undefined;
   window.activeTextEditor = undefined;
   workspace.openTextDocument = async (uri: object) => ({ uri });
@@ -113,7 +144,7 @@ describe('a prompt that was typed', () => {
     expect(chosen).toBe(1);
   });
 
-  it('is there again after Escape at the review', async () => {
+  it.each(['Back', undefined] as const)('is there again after %s at the review', async (leaving) => {
     const seen: string[] = [];
     acts = [
       (box) => box.type('Do this').enter(),
@@ -122,17 +153,32 @@ describe('a prompt that was typed', () => {
         box.type(`${box.value} well`).enter();
       },
     ];
-    reviews = [undefined, 'Start'];
+    reviews = [leaving, 'Start'];
     await newSession(parts);
     expect(seen).toEqual(['Do this']);
     expect(started).toMatchObject([{ prompt: 'Do this well' }]);
     expect(chosen).toBe(1);
   });
 
-  it('is left by Escape at the prompt', async () => {
-    acts = [(box) => box.type('Do this').enter(), (box) => box.escape()];
+  it('is left by Escape at the prompt, and is there for the next session', async () => {
+    acts = [
+      (box) => box.type('Do this').enter(),
+      (box) => box.type('Do this now').escape(),
+      (box) => {
+        expect(box.value).toBe('Do this now');
+        box.enter();
+      },
+      (box) => {
+        expect(box.value).toBe('');
+        box.escape();
+      },
+    ];
     await newSession(parts);
     expect([started, editors]).toEqual([[], []]);
+    reviews = ['Start'];
+    await newSession(parts);
+    expect(started).toMatchObject([{ prompt: 'Do this now' }]);
+    await newSession(parts);
   });
 
   it('is in an editor when the session could not be started', async () => {
@@ -141,5 +187,20 @@ describe('a prompt that was typed', () => {
     reviews = ['Start'];
     await expect(newSession(parts)).rejects.toThrow('The disk is full.');
     expect(editors).toMatchObject([{ text: 'Do this' }]);
+  });
+
+  it('keeps what was chosen for it when the session could not be started', async () => {
+    failure = new Error('The disk is full.');
+    acts = [(box) => box.type('Do this').enter()];
+    reviews = ['Permission mode', 'Start'];
+    await expect(newSession(parts)).rejects.toThrow('The disk is full.');
+    const uri = { toString: () => editors[0]?.uri };
+    window.activeTextEditor = { document: { uri, getText: () => 'Do this', isUntitled: false } };
+    reviews = ['Start'];
+    await expect(newSessionFromEditor(parts)).rejects.toThrow('The disk is full.');
+    failure = undefined;
+    reviews = ['Start'];
+    await newSessionFromEditor(parts);
+    expect(started).toMatchObject([{ prompt: 'Do this', mode: 'plan' }]);
   });
 });

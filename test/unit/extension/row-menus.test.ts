@@ -48,10 +48,12 @@ describe('the menus of a row', () => {
     }
   });
 
-  it('offer to stop an agent that runs, and to interrupt a turn', () => {
+  it('offer to stop an agent that runs, to start one again that sleeps, and to interrupt a turn', () => {
     for (const life of everyLife) {
       const stop = offered('menu', { state: 'landed', facts: facts(life) }).includes('stop');
       expect([life, stop]).toEqual([life, life === 'active' || life === 'starting']);
+      const resume = offered('menu', { state: 'landed', facts: facts(life) }).includes('resume');
+      expect([life, resume]).toEqual([life, life === 'sleeping']);
     }
     expect(offered('menu', { state: 'working' })).toContain('interrupt');
     expect(offered('menu', { state: 'finished' })).not.toContain('interrupt');
@@ -67,7 +69,10 @@ describe('the menus of a row', () => {
 
   it('offer either to land or to leave the queue', () => {
     expect(offered('menu', { state: 'queued', queue: 'q1' })).toContain('unqueue');
-    expect(offered('menu', { state: 'queued', queue: 'q1' })).not.toContain('land');
+    const inQueue = offered('menu', { state: 'queued', queue: 'q1' });
+    expect(inQueue).not.toContain('land');
+    expect(inQueue).not.toContain('landTo');
+    expect(offered('menu', { state: 'finished' })).toContain('landTo');
     expect(offered('menu', { state: 'finished' })).not.toContain('unqueue');
   });
 });

@@ -63,7 +63,7 @@ describe('the changes of a session', () => {
     await openChanges(changed(0), session, undefined);
     await openChanges(changed(301), session, undefined);
     expect(told).toEqual([
-      'Session one has changed nothing since it left main.',
+      'Nothing has changed since main: "Session one".',
       'The first 300 of 301 changed files are shown.',
     ]);
   });

@@ -133,3 +133,21 @@ describe('a terminal that is there again', () => {
     expect(count).toBe(1);
   });
 });
+
+describe('a terminal whose agent has ended', () => {
+  it.each([
+    [{ exitCode: 143, signal: null }, 'The agent was stopped.'],
+    [{ exitCode: null, signal: 'SIGTERM' }, 'The agent was stopped.'],
+    [{ exitCode: 1, signal: null }, 'The agent has ended (exit 1).'],
+    [{ exitCode: null, signal: 'SIGKILL' }, 'The agent was ended (SIGKILL).'],
+  ])('says whether it was stopped: %o', async (exit, words) => {
+    const { stream, pty } = await scene();
+    let text = '';
+    pty.onDidWrite((written) => {
+      text += written;
+    });
+    stream.emit('exit', exit);
+    expect(text).toContain(words);
+    expect(text).toContain('Press Enter to start the agent again');
+  });
+});

@@ -4,21 +4,22 @@ import { COMMANDS, perform, registerCommands } from '../../../extension/commands
 import type { Context } from '../../../extension/context.ts';
 import type { Fleet, FleetChange } from '../../../extension/fleet/fleet.ts';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
+import { NeedsInHand } from '../../../extension/fleet/needs-in-hand.ts';
 import { SessionTerminals } from '../../../extension/terminals/session-terminals.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { FakeWindow } from '../../support/fake-window.ts';
 import { part } from '../../support/part.ts';
+import { sessionOf } from './support/sessions.ts';
 
 const window = new FakeWindow();
-const asking = part<Session>({
+const asking = sessionOf({
   id: 's1',
   title: 'Fix it',
   branch: 'fairlead/fix-it',
   state: 'needs-you',
   need: 1,
   reason: { kind: 'permission', message: 'Run rm?', input: { command: 'rm' } },
-  facts: { life: 'active' },
-  queue: null,
+  facts: { agent: 'needs-you', landing: 'none', life: 'active' },
 });
 
 /** Of the context what the commands under test use, with what was asked of the sidecar. */
@@ -37,7 +38,13 @@ function contextOf(session: Session) {
     fleet: { isLoaded: true, get: () => session, sessions: [session], load: async () => {} },
     terminals: { active: session.id, show: () => {}, close: () => {} },
     lastUsed: new LastUsed(),
-    repositories: { findAgain: async () => {} },
+    needsInHand: new NeedsInHand(),
+    repositories: { all: [session.repo], isKnown: true, findAgain: async () => {} },
+    extension: {
+      extension: {
+        packageJSON: { contributes: { commands: [{ command: 'fairlead.allow', title: 'Allow…' }] } },
+      },
+    },
   });
   return { context, sent };
 }
@@ -104,10 +111,10 @@ describe('Allow', () => {
   it('shows what is asked before it answers where nothing was shown', async () => {
     const { context, sent } = contextOf(asking);
     registerCommands(context, fail);
-    window.pick = (title) => (title === 'Fairlead' ? { session: asking } : undefined);
+    window.pick = (title) => (title === 'Allow' ? { session: asking } : undefined);
     for (const args of [[], ['s1']]) await window.run('fairlead.allow', ...args);
     expect(sent.map(([name]) => name)).toEqual(['ShowNeed', 'ShowNeed']);
     // Without a name the person says first which session is meant.
-    expect(window.asked).toEqual(['Fairlead', 'Fix it', 'Fix it']);
+    expect(window.asked).toEqual(['Allow', 'Fix it', 'Fix it']);
   });
 });

@@ -405,7 +405,14 @@ describe('other needs', () => {
       .status(2580, 'done')
       .registry(2591, 'idle')
       .registry(4115, 'waiting', 'dialog open');
-    expect(opened.at(5_000)).toMatchObject({ agent: 'needs-you', reason: { kind: 'unknown' }, since: 4115 });
+    const message = 'A dialog of the agent is open in its terminal.';
+    expect(opened.at(5_000)).toMatchObject({
+      agent: 'needs-you',
+      reason: { kind: 'unknown', message },
+      since: 4115,
+    });
+    const blocked = promptedAt().status(4_115, 'blocked', { msg: 'dialog open' });
+    expect(blocked.at(5_000)).toMatchObject({ agent: 'needs-you', reason: { kind: 'unknown', message } });
     expect(opened.registry(6_000, 'idle').at(6_000)).toMatchObject({ agent: 'finished', outcome: 'done' });
   });
 
