@@ -13,7 +13,6 @@ import { withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { nameOf, shortNameOf } from './fleet/session-name.ts';
-import { openChanges } from './lanes/session-changes.ts';
 import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
 
@@ -84,8 +83,8 @@ export const COMMANDS = {
     // A comparison with what is on disk runs the filters that the repository has set.
     needsTrust: true,
     fits: any,
-    run: async ({ connection }, session) => {
-      await withProgress('Reading the changes', ({ token }) => openChanges(connection, session, token));
+    run: async ({ changes }, session) => {
+      await withProgress('Reading the changes', ({ token }) => changes.open(session, token));
     },
   },
   'fairlead.showConversation': { kind: 'session', fits: any, run: showConversation },

@@ -9,6 +9,7 @@ import { LastUsed } from './fleet/last-used.ts';
 import { NeedsInHand } from './fleet/needs-in-hand.ts';
 import { Repositories } from './fleet/repositories.ts';
 import { Contents } from './lanes/contents.ts';
+import { SessionChanges } from './lanes/session-changes.ts';
 import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
 
@@ -25,6 +26,7 @@ export class Context implements vscode.Disposable {
   readonly terminals: SessionTerminals;
   readonly links: SessionLinks;
   readonly contents: Contents;
+  readonly changes: SessionChanges;
   readonly documents: TextDocuments;
 
   constructor(extension: vscode.ExtensionContext) {
@@ -47,6 +49,7 @@ export class Context implements vscode.Disposable {
       return session === undefined ? undefined : this.fleet.get(session);
     });
     this.contents = new Contents(this.connection);
+    this.changes = new SessionChanges(this.connection);
     this.documents = new TextDocuments({ conversation: (id) => conversationOf(this.connection, id) });
   }
 

@@ -8,6 +8,7 @@ import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetView } from './fleet/fleet-view.ts';
 import { Needs } from './fleet/needs.ts';
 import { hasRepository } from './fleet/repositories.ts';
+import { putCommandOnPath } from './terminals/command-on-path.ts';
 import { showError } from './window/messages.ts';
 
 let context: Context | undefined;
@@ -47,6 +48,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
   };
   extension.subscriptions.push(
     ...registerCommands(made, present),
+    putCommandOnPath(extension),
     new FleetStatus(made.fleet, made.connection),
     new Needs(made.fleet, {
       mayBeOnScreen: (session) => made.terminals.mayBeOnScreen(session),

@@ -165,6 +165,8 @@ mkdirSync(dist, { recursive: true });
 copyNodePty();
 const manifest = `${JSON.stringify({ type: 'commonjs', version: pkg.version })}\n`;
 put(join(dist, 'package.json'), Buffer.from(manifest));
+put(join(dist, 'bin', 'fairlead'), readFileSync(join(root, 'scripts', 'fairlead.sh')));
+chmodSync(join(dist, 'bin', 'fairlead'), 0o755);
 if (process.argv.includes('--watch')) {
   const parts = { sidecar: options, extension: extensionOptions };
   for (const [part, each] of Object.entries(parts)) {

@@ -89,9 +89,9 @@ function packageFor(target) {
     stageBundles(stage, target);
     vsce({ node, stage, file: half, target, flags: vsceFlags() });
     const { size } = statSync(half);
-    renameSync(half, file);
     if (size > BUDGET)
-      throw new Error(`${file} has ${size} bytes, more than the ${BUDGET} that it may have.`);
+      throw new Error(`${file} would have ${size} bytes, more than the ${BUDGET} that it may have.`);
+    renameSync(half, file);
     console.log(`${file}  ${(size / 1e6).toFixed(2)} MB`);
   } catch (error) {
     console.error(error.message);
@@ -113,7 +113,7 @@ function stageBundles(stage, target) {
   const from = join(root, 'dist');
   const to = join(stage, 'dist');
   mkdirSync(to);
-  cpSync(join(from, 'package.json'), join(to, 'package.json'));
+  for (const each of ['package.json', 'bin']) cpSync(join(from, each), join(to, each), { recursive: true });
   for (const file of BUNDLES) {
     const { mode } = statSync(join(from, file));
     // The source maps stay here, so nothing is to look for them there.

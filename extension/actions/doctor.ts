@@ -2,19 +2,23 @@ import * as vscode from 'vscode';
 import type { Finding } from '../../sidecar/protocol/protocol.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
+import { withProgress } from '../connection/progress.ts';
 import { pickText } from '../window/pick-text.ts';
+
+/** How long it is said that something was copied, in milliseconds. */
+const COPIED_MS = 5_000;
 
 const ICON: Record<Finding['state'], string> = { ok: 'pass', warning: 'warning', problem: 'error' };
 
 /** Shows what Fairlead needs and whether it is there, each with what to do. */
 export async function doctor({ connection }: { connection: Pick<Connection, 'request'> }): Promise<void> {
-  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri.fsPath;
-  const findings = await connection
-    .request('Doctor', { folder: folder ?? null })
-    .catch((error: unknown): Finding[] => {
-      const { message, hint } = failureOf(error);
-      return [{ check: 'sidecar', state: 'problem', found: message, hint: hint ?? null }];
-    });
+  const findings = await withProgress('Looking at what Fairlead needs', ({ token }) =>
+    connection.request('Doctor', { folder: folderInHand() ?? null }, { token }),
+  ).catch((error: unknown): Finding[] => {
+    const { code, message, hint } = failureOf(error);
+    if (code === 'cancelled') throw error;
+    return [{ check: 'sidecar', state: 'problem', found: message, hint: hint ?? null }];
+  });
   const order: Finding['state'][] = ['problem', 'warning', 'ok'];
   const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   const chosen = await vscode.window.showQuickPick(
@@ -33,7 +37,17 @@ export async function doctor({ connection }: { connection: Pick<Connection, 'req
   );
   // Choosing one keeps what to do at hand.
   const hint = chosen?.hint ?? null;
-  if (hint !== null) await vscode.env.clipboard.writeText(hint);
+  if (hint === null) return;
+  await vscode.env.clipboard.writeText(hint);
+  vscode.window.setStatusBarMessage('$(check) What to do was copied', COPIED_MS);
+}
+
+/** The folder of the window in which the active editor's file lies, else the first. */
+function folderInHand(): string | undefined {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const inHand = active && vscode.workspace.getWorkspaceFolder(active);
+  const folders = [...(inHand === undefined ? [] : [inHand]), ...(vscode.workspace.workspaceFolders ?? [])];
+  return folders.find(({ uri }) => uri.scheme === 'file')?.uri.fsPath;
 }
 
 function summary(findings: readonly Finding[]): string {

@@ -31,6 +31,8 @@ export class FleetView implements vscode.Disposable {
   readonly #view: vscode.TreeView<FleetNode>;
   readonly #disposables: vscode.Disposable[];
   readonly #agent: AgentCheck;
+  /** What the renderer was told last: most changes of a session change none of it. */
+  readonly #told = new Map<string, unknown>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -88,20 +90,31 @@ export class FleetView implements vscode.Disposable {
 
   #draw(): void {
     const needing = this.#parts.fleet.sessions.filter(({ state }) => state === 'needs-you').length;
-    this.#view.badge =
-      needing === 0
-        ? undefined
-        : { value: needing, tooltip: `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you` };
-    const emptiness = this.#emptiness();
-    void vscode.commands.executeCommand('setContext', 'fairlead.empty', emptiness);
-    const hasQueued = this.#parts.fleet.sessions.some(({ queue }) => queue !== null);
-    void vscode.commands.executeCommand('setContext', 'fairlead.hasQueued', hasQueued);
+    this.#tell('badge', needing, () => {
+      const tooltip = `${needing} ${needing === 1 ? 'session needs' : 'sessions need'} you`;
+      this.#view.badge = needing === 0 ? undefined : { value: needing, tooltip };
+    });
+    this.#setContext('fairlead.empty', this.#emptiness());
+    this.#setContext(
+      'fairlead.hasQueued',
+      this.#parts.fleet.sessions.some(({ queue }) => queue !== null),
+    );
     const { state } = this.#parts.connection;
     // A message takes the place of what is said without rows. An empty text is none. VS Code counts each that is set as a
     // change of rows, and draws none a moment after.
     const hasRows = this.#parts.fleet.sessions.length > 0;
     const message = (hasRows ? MESSAGE[state.kind] : undefined) ?? '';
     if ((this.#view.message ?? '') !== message) this.#view.message = message;
+  }
+
+  #setContext(key: string, value: unknown): void {
+    this.#tell(key, value, () => void vscode.commands.executeCommand('setContext', key, value));
+  }
+
+  #tell(what: string, value: unknown, tell: () => void): void {
+    if (this.#told.has(what) && this.#told.get(what) === value) return;
+    this.#told.set(what, value);
+    tell();
   }
 
   #emptiness(): Emptiness {

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
+import { Semaphore } from '../connection/semaphore.ts';
 
 /** Scheme of read-only files of sessions, at a commit or as they are in the worktree. */
 export const CONTENTS_SCHEME = 'fairlead';
@@ -22,6 +23,12 @@ const LOOK_MS = 2_000;
 /** Bytes of files at commits that are kept; they never change. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
+/**
+ * Files that are asked for at once: VS Code wants all of a multi-diff editor together, and the sidecar lets go of whoever
+ * asks for hundreds of things or is sent more than they take.
+ */
+const MAX_READING = 16;
+
 /** What a file in a worktree was when it was last read; an empty hash for none. */
 interface Seen {
   hash: string;
@@ -37,6 +44,7 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
   readonly #atCommit = new Map<string, Uint8Array>();
   #keptBytes = 0;
   readonly #reading = new Map<string, Promise<Uint8Array>>();
+  readonly #places = new Semaphore(MAX_READING);
   /** What was last seen of the files in worktrees that are open or watched. */
   readonly #seen = new Map<string, Seen>();
   /** Sessions whose open files are looked at soon. */
@@ -81,17 +89,18 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
-    if (uri.query === '') return this.#readInWorktree(uri);
     const key = uri.toString();
     const known = this.#atCommit.get(key);
     if (known !== undefined) return known;
-    const reading = this.#reading.get(key) ?? this.#readAtCommit(key, uri);
+    // Both sides of a comparison, and what it is read and looked at for, ask for the same at once.
+    const reading = this.#reading.get(key) ?? this.#readNow(key, uri);
     this.#reading.set(key, reading);
     return reading;
   }
 
-  async #readAtCommit(key: string, uri: vscode.Uri): Promise<Uint8Array> {
+  async #readNow(key: string, uri: vscode.Uri): Promise<Uint8Array> {
     try {
+      if (uri.query === '') return await this.#readInWorktree(uri);
       const content = await this.#read(uri);
       this.#keep(key, content);
       return content;
@@ -155,10 +164,11 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
       path: uri.path.slice(1),
       ...(uri.query === '' ? {} : { commit: uri.query }),
     };
-    const answer = await (isPoll
-      ? this.#connection.requestIfConnected('Contents', params)
-      : this.#connection.request('Contents', params)
-    ).catch((error: unknown) => {
+    const ask = () =>
+      isPoll
+        ? this.#connection.requestIfConnected('Contents', params)
+        : this.#connection.request('Contents', params);
+    const answer = await this.#places.run(ask).catch((error: unknown) => {
       // An editor of a session that is no more is no failure of anything.
       if (failureOf(error).code === 'session.missing') return { content: null };
       throw error;

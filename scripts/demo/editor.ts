@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,11 +40,11 @@ const SETTINGS = {
  * the reason told, where neither can be had.
  */
 export async function openEditor(options: EditorOptions): Promise<Editor | undefined> {
-  const extensions = [vsix(), packageWindowExtension(options.folder)] as const;
   const code = desktopCode(options.environment);
+  const extensions = () => [vsix(), packageWindowExtension(options.folder)] as const;
   if (code !== undefined) {
     try {
-      return await openDesktop(code, extensions, options);
+      return await openDesktop(code, extensions(), options);
     } catch (error) {
       console.log(`${code} does not open a window (${messageOf(error)}); trying code-server.`);
     }
@@ -54,15 +55,17 @@ export async function openEditor(options: EditorOptions): Promise<Editor | undef
     return undefined;
   }
   console.log('Starting code-server…');
-  const [extension, ...beside] = extensions;
+  const [extension, ...beside] = extensions();
   const server = await CodeServer.start(extension, {
     beside,
     environment: { ...options.environment, SHELL: options.environment.SHELL ?? '/bin/sh' },
+    // Whoever is let in has a shell as the person.
+    token: randomBytes(16).toString('hex'),
     // As a person's editor has them, not a test's.
     settings: { 'terminal.integrated.gpuAcceleration': 'auto', 'editor.accessibilitySupport': 'auto' },
   });
   return {
-    address: `${server.url}/?folder=${encodeURIComponent(options.repository)}`,
+    address: server.addressOf(options.repository),
     close: () => server[Symbol.asyncDispose](),
   };
 }

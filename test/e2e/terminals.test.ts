@@ -60,6 +60,14 @@ describe('terminals of sessions', () => {
     await window.page.keyboard.press('Escape');
   });
 
+  it('of VS Code itself have the command', async ({ window }) => {
+    await window.fleet.open();
+    await window.command('Terminal: Create New Terminal');
+    await window.terminal.shows(/[$#]\s*$/);
+    await window.terminal.type('fairlead status\n');
+    await window.terminal.shows(/sidecar +\d+/);
+  });
+
   it('are shells in the worktree, in colour and of the size that is seen', async ({ app, window }) => {
     const session = await greeted(app, 'Say hello');
     await window.fleet.open();

@@ -33,7 +33,7 @@ export class Application implements AsyncDisposable {
     const { environment } = world.fairlead;
     setLoginPath(join(world.repository.root, 'home'), environment.PATH);
     const server = await CodeServer.start(vsix(), {
-      environment: { ...environment, SHELL: '/bin/bash' },
+      environment: { ...environment, SHELL: '/bin/bash', NODE_EXTRA_CA_CERTS: '' },
       ...(settings === undefined ? {} : { settings }),
       ...(machineSettings === undefined ? {} : { machineSettings }),
       ...(trust === undefined ? {} : { trust }),

@@ -49,6 +49,8 @@ export interface CodeServerOptions {
   trust?: boolean;
   /** Other packages to install beside the extension. */
   beside?: readonly string[];
+  /** What a browser must know to be let in; without one everybody on this machine is. */
+  token?: string;
   /** For tests inside the extension host. */
   smokeTestDriver?: boolean;
 }
@@ -89,6 +91,13 @@ export class CodeServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  /** Where a browser finds the workbench on a folder. */
+  addressOf(folder: string): string {
+    const { token } = this.#options;
+    const query = new URLSearchParams({ ...(token === undefined ? {} : { tkn: token }), folder });
+    return `${this.url}/?${query}`;
+  }
+
   /** Everything that server and extension host wrote. */
   get log(): string {
     return readFileSync(join(this.folder, 'server.log'), 'utf8');
@@ -101,6 +110,7 @@ export class CodeServer implements AsyncDisposable {
   }
 
   async serve(): Promise<void> {
+    const { token } = this.#options;
     const out = openSync(join(this.folder, 'server.log'), 'a');
     this.#process = spawn(
       process.execPath,
@@ -110,7 +120,7 @@ export class CodeServer implements AsyncDisposable {
         '127.0.0.1',
         '--port',
         String(this.port),
-        '--without-connection-token',
+        ...(token === undefined ? ['--without-connection-token'] : ['--connection-token', token]),
         '--accept-server-license-terms',
         '--telemetry-level',
         'off',
@@ -152,7 +162,7 @@ export class CodeServer implements AsyncDisposable {
   }
 
   #environment(): Record<string, string> {
-    return { ...this.#options.environment, NODE_EXTRA_CA_CERTS: '' };
+    return { ...this.#options.environment };
   }
 }
 

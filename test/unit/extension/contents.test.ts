@@ -41,6 +41,37 @@ afterEach(() => {
   workspace.textDocuments = [];
 });
 
+describe('the files of a multi-diff editor', () => {
+  it('are asked for a few at a time, and each once though both sides are read and looked at', async () => {
+    const asked: string[] = [];
+    let pending = 0;
+    let most = 0;
+    const contents = new Contents({
+      request: async (_name: string, params: object): Promise<never> => {
+        asked.push(JSON.stringify(params));
+        pending += 1;
+        most = Math.max(most, pending);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        pending -= 1;
+        return { content: '' } as never;
+      },
+      requestIfConnected: async () => undefined,
+      on: () => new vscode.Disposable(() => {}),
+    });
+    const uris = Array.from({ length: 300 }, (_, n) => [
+      contentsUri('one', `${n}.txt`, COMMIT),
+      contentsUri('one', `${n}.txt`, null),
+    ]).flat();
+    const all = Promise.all(uris.flatMap((uri) => [contents.stat(uri), contents.readFile(uri)]));
+    await vi.runAllTimersAsync();
+    await all;
+    expect(most).toBe(16);
+    expect(asked).toHaveLength(600);
+    expect(new Set(asked).size).toBe(600);
+    contents.dispose();
+  });
+});
+
 describe('files of a worktree that are open', () => {
   it('are read again when their session changes, though nobody watches them', async () => {
     const { contents, state, changes, change } = scene();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openChanges } from '../../../extension/lanes/session-changes.ts';
+import { SessionChanges } from '../../../extension/lanes/session-changes.ts';
 import { commands, window } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -39,29 +39,50 @@ beforeEach(() => {
   };
 });
 
-/** Of a session that has changed so many files. */
-function changed(count: number) {
-  const files = Array.from({ length: count }, (_, n) => ({ path: `${n}.txt`, status: 'modified' }));
-  return {
-    request: async (): Promise<never> => ({ from: 'a', to: null, files }) as never,
-  };
+/** Opens the changes of a session: so many files at the first time, at the second, and so on. */
+function opens(...counts: number[]) {
+  const changes = new SessionChanges({
+    request: async (): Promise<never> => {
+      const files = Array.from({ length: counts.shift() ?? 0 }, (_, n) => ({
+        path: `${n}.txt`,
+        status: 'modified',
+      }));
+      return { from: 'a', to: null, files } as never;
+    },
+  });
+  return (of = session) => changes.open(of, undefined);
 }
+
+const labels = () => open.map(({ label }) => label);
 
 describe('the changes of a session', () => {
   it('take the place of those that were opened before', async () => {
     open = [{ label: 'README.md' }];
-    await openChanges(changed(1), session, undefined);
-    await openChanges(changed(2), session, undefined);
-    await openChanges(changed(3), sessionOf({ id: 'two' }), undefined);
-    expect(open.map(({ label }) => label)).toEqual(['README.md', 'Session one (2)', 'Session two (3)']);
+    const show = opens(1, 2, 3, 4);
+    await show();
+    await show();
+    await show(sessionOf({ id: 'two' }));
+    expect(labels()).toEqual(['README.md', 'Session one (2)', 'Session two (3)']);
     open = open.slice(0, 1);
-    await openChanges(changed(4), session, undefined);
-    expect(open.map(({ label }) => label)).toEqual(['README.md', 'Session one (4)']);
+    await show();
+    expect(labels()).toEqual(['README.md', 'Session one (4)']);
+  });
+
+  it('close no file to which the person has gone while they were read', async () => {
+    open = [{ label: 'README.md' }];
+    commands.executeCommand = async (_command: string, title: string, files: unknown[]) => {
+      open.push({ label: `${title} (${files.length})` }, { label: 'draft.md' });
+    };
+    const show = opens(1, 2);
+    await show();
+    await show();
+    expect(labels()).toEqual(['README.md', 'draft.md', 'Session one (2)', 'draft.md']);
   });
 
   it('are done with while a message about them still stands', async () => {
-    await openChanges(changed(0), session, undefined);
-    await openChanges(changed(301), session, undefined);
+    const show = opens(0, 301);
+    await show();
+    await show();
     expect(told).toEqual([
       'Nothing has changed since main: "Session one".',
       'The first 300 of 301 changed files are shown.',
