@@ -4,6 +4,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
 import { PacedRefresh } from './paced-refresh.ts';
+import type { RefusedRepository, Repositories } from './repositories.ts';
 import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
@@ -11,7 +12,12 @@ export type FleetNode =
   | { kind: 'session'; id: string /** What was asked when the row was last drawn. */; need?: number | null }
   | { kind: 'repository'; id: string; repo: string; isOfWindow: boolean }
   /** Where others have sessions and this window has none: the view has rows, and so no welcome. */
-  | { kind: 'invitation'; id: string };
+  | { kind: 'invitation'; id: string }
+  /** A repository of the window that cannot be used, and why. */
+  | { kind: 'refusal'; id: string; refused: RefusedRepository };
+
+/** What the tree is to know of the window's repositories. */
+export type WindowRepositories = Pick<Repositories, 'all' | 'isKnown' | 'refused'>;
 
 /** Between two times at which ages are drawn anew, in milliseconds. */
 const AGES_MS = 30_000;
@@ -22,8 +28,7 @@ const AGES_MS = 30_000;
  */
 export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Disposable {
   readonly #fleet: Fleet;
-  readonly #ownRepositories: () => readonly string[];
-  readonly #isKnown: () => boolean;
+  readonly #repositories: WindowRepositories;
   readonly #changed = new vscode.EventEmitter<FleetNode[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #pace = new PacedRefresh<FleetNode>((rows) => this.#redraw(rows));
@@ -41,16 +46,15 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   #isDrawn = false;
   readonly #drawn = Promise.withResolvers<void>();
 
-  /** `isKnown`: whether all of the window's repositories were found. */
-  constructor(fleet: Fleet, ownRepositories: () => readonly string[], isKnown: () => boolean = () => true) {
+  constructor(fleet: Fleet, repositories: WindowRepositories) {
     this.#fleet = fleet;
-    this.#isKnown = isKnown;
-    this.#ownRepositories = ownRepositories;
+    this.#repositories = repositories;
     const ages = setInterval(() => this.refresh(), AGES_MS);
     this.#disposables = [
       this.#changed,
       this.#pace,
       fleet.onDidChange((change) => this.#onChange(change)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.refresh()),
       new vscode.Disposable(() => clearInterval(ages)),
     ];
   }
@@ -75,7 +79,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
       // The view shows that it waits; a first answer without rows would have to be followed by another.
       return this.#fleet.isLoaded ? this.#top() : this.#fleet.whenKnown.then(() => this.#top());
     }
-    if (node.kind === 'invitation') return [];
+    if (node.kind === 'invitation' || node.kind === 'refusal') return [];
     return this.#stand(node.kind === 'repository' ? this.#heads(node.repo) : this.#fleet.membersOf(node.id));
   }
 
@@ -89,8 +93,16 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   getTreeItem(node: FleetNode): vscode.TreeItem {
-    if (node.kind === 'invitation') return this.#invitationItem();
-    return node.kind === 'repository' ? this.#repositoryItem(node) : this.#sessionItem(node.id);
+    switch (node.kind) {
+      case 'invitation':
+        return invitationItem(this.#repositories.all);
+      case 'refusal':
+        return refusalItem(node);
+      case 'repository':
+        return this.#repositoryItem(node);
+      case 'session':
+        return this.#sessionItem(node.id);
+    }
   }
 
   resolveTreeItem(item: vscode.TreeItem, node: FleetNode): vscode.TreeItem {
@@ -140,13 +152,18 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   #roots(): FleetNode[] {
-    const own = this.#ownRepositories();
+    const { all: own, isKnown, refused } = this.#repositories;
     const repos = [...new Set(this.#fleet.sessions.map(({ repo }) => repo))];
     const flat = repos.filter((repo) => this.#isFlat(repo));
     const ofWindow = repos.filter((repo) => own.includes(repo) && !flat.includes(repo));
     const others = repos.filter((repo) => !own.includes(repo));
-    const invites = repos.length > 0 && others.length === repos.length && this.#isKnown();
+    const invites =
+      repos.length > 0 &&
+      others.length === repos.length &&
+      isKnown &&
+      (own.length > 0 || refused.length === 0);
     return [
+      ...refused.map((each) => this.#refusal(each)),
       ...(invites ? [this.#node('invitation', () => ({ kind: 'invitation', id: 'invitation' }))] : []),
       ...flat.flatMap((repo) => this.#stand(this.#heads(repo))),
       ...ofWindow.map((repo) => this.#repository(repo)),
@@ -164,7 +181,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   /** The only repository of the window needs no row of its own. */
   #isFlat(repo: string): boolean {
-    const own = this.#ownRepositories();
+    const { all: own } = this.#repositories;
     return own.length === 1 && own[0] === repo;
   }
 
@@ -180,8 +197,9 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   #shapeNow(): string {
     return [
-      String(this.#isKnown()),
-      this.#ownRepositories().join('\n'),
+      String(this.#repositories.isKnown),
+      this.#repositories.all.join('\n'),
+      ...this.#repositories.refused.map(({ folder, message }) => `${folder} ${message}`),
       ...this.#fleet.sessions.map(({ id, family, repo }) => `${id} ${family} ${repo}`),
     ].join('\n');
   }
@@ -191,7 +209,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   }
 
   #repository(repo: string): FleetNode {
-    const isOfWindow = this.#ownRepositories().includes(repo);
+    const isOfWindow = this.#repositories.all.includes(repo);
     return this.#node(`repository:${isOfWindow}:${repo}`, () => ({
       kind: 'repository',
       id: repo,
@@ -200,26 +218,15 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
     }));
   }
 
+  #refusal(refused: RefusedRepository): FleetNode {
+    const id = `refusal:${refused.folder}:${refused.message}`;
+    return this.#node(id, () => ({ kind: 'refusal', id, refused }));
+  }
+
   #node(key: string, make: () => FleetNode): FleetNode {
     const known = this.#nodes.get(key) ?? make();
     this.#nodes.set(key, known);
     return known;
-  }
-
-  #invitationItem(): vscode.TreeItem {
-    const own = this.#ownRepositories();
-    const item = new vscode.TreeItem(own.length > 0 ? 'No session yet' : 'No repository in this window');
-    item.id = 'invitation';
-    item.iconPath = new vscode.ThemeIcon(own.length > 0 ? 'add' : 'folder-opened');
-    item.description =
-      own.length > 0 ? `New Session in ${own.map((repo) => basename(repo)).join(', ')}` : 'Open Folder…';
-    item.command =
-      own.length > 0
-        ? { command: 'fairlead.newSession', title: 'New Session' }
-        : { command: 'vscode.openFolder', title: 'Open Folder…' };
-    item.contextValue = 'invitation';
-    item.accessibilityInformation = { label: `${item.label}, ${item.description}` };
-    return item;
   }
 
   #repositoryItem({ repo, isOfWindow }: FleetNode & { kind: 'repository' }): vscode.TreeItem {
@@ -271,6 +278,51 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   dispose(): void {
     for (const each of this.#disposables) each.dispose();
   }
+}
+
+/** What there is to do first in a window without a session. */
+function invitationItem(own: readonly string[]): vscode.TreeItem {
+  const first = !vscode.workspace.isTrusted
+    ? {
+        label: 'Restricted Mode',
+        icon: 'shield',
+        description: 'Trust this workspace to start sessions',
+        command: { command: 'workbench.trust.manage', title: 'Manage Workspace Trust' },
+      }
+    : own.length > 0
+      ? {
+          label: 'No session yet',
+          icon: 'add',
+          description: `New Session in ${own.map((repo) => basename(repo)).join(', ')}`,
+          command: { command: 'fairlead.newSession', title: 'New Session' },
+        }
+      : {
+          label: 'No repository in this window',
+          icon: 'folder-opened',
+          description: 'Open Folder…',
+          command: { command: 'vscode.openFolder', title: 'Open Folder…' },
+        };
+  const item = new vscode.TreeItem(first.label);
+  item.id = 'invitation';
+  item.iconPath = new vscode.ThemeIcon(first.icon);
+  item.description = first.description;
+  item.command = first.command;
+  item.contextValue = 'invitation';
+  item.accessibilityInformation = { label: `${first.label}, ${first.description}` };
+  return item;
+}
+
+function refusalItem({ id, refused }: FleetNode & { kind: 'refusal' }): vscode.TreeItem {
+  const { folder, message, hint } = refused;
+  const item = new vscode.TreeItem(basename(folder));
+  item.id = id;
+  item.iconPath = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
+  item.description = message;
+  item.tooltip = `${message}\n${hint}`;
+  item.command = { command: 'fairlead.doctor', title: 'Doctor' };
+  item.contextValue = 'refusal';
+  item.accessibilityInformation = { label: `${basename(folder)}, ${message} ${hint}` };
+  return item;
 }
 
 /** Whether a row tells something that the person waits for; what it has cost so far is not. */

@@ -15,7 +15,14 @@ interface Parts {
 }
 
 /** What an empty view says, as `viewsWelcome` matches it. */
-type Emptiness = 'connecting' | 'failed' | 'ended' | 'no-repository' | 'no-claude' | 'no-session';
+type Emptiness =
+  | 'connecting'
+  | 'failed'
+  | 'ended'
+  | 'no-repository'
+  | 'no-commit'
+  | 'no-claude'
+  | 'no-session';
 
 /** What stands above the rows while they may be out of date. */
 const MESSAGE: Partial<Record<ConnectionState['kind'], string>> = {
@@ -38,11 +45,7 @@ export class FleetView implements vscode.Disposable {
     this.#parts = parts;
     const { fleet, connection, repositories, lastUsed } = parts;
     this.#agent = new AgentCheck(connection, () => this.#draw());
-    this.#tree = new FleetTree(
-      fleet,
-      () => repositories.all,
-      () => repositories.isKnown,
-    );
+    this.#tree = new FleetTree(fleet, repositories);
     this.#view = vscode.window.createTreeView('fairlead.fleet', {
       treeDataProvider: this.#tree,
       showCollapseAll: false,
@@ -123,6 +126,7 @@ export class FleetView implements vscode.Disposable {
     if (kind === 'failed' || kind === 'ended') return kind;
     if (!fleet.isLoaded || !repositories.isKnown) return 'connecting';
     if (repositories.all.length === 0) return 'no-repository';
+    if (repositories.areEmpty) return 'no-commit';
     // Only where nothing was ever started: whoever has sessions has an agent.
     if (fleet.sessions.length === 0) this.#agent.ask();
     return this.#agent.isMissing ? 'no-claude' : 'no-session';

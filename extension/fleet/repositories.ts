@@ -7,6 +7,13 @@ import { pickText } from '../window/pick-text.ts';
 /** Repositories directly below a folder that lies in none: so many are looked at. */
 const MAX_BELOW = 20;
 
+/** A repository that is there and cannot be used: why, and what to do. */
+export interface RefusedRepository {
+  folder: string;
+  message: string;
+  hint: string;
+}
+
 /** Where what was found last is kept for the workspace. */
 const KEPT = 'repositories';
 
@@ -23,6 +30,9 @@ export class Repositories implements vscode.Disposable {
   /** The repositories below folders that lie in none. */
   readonly #below = new Map<string, readonly string[]>();
   readonly #remembered = new Map<string, string>();
+  readonly #refused = new Map<string, RefusedRepository>();
+  /** Main checkouts of repositories without a commit. */
+  readonly #empty = new Set<string>();
   readonly #state: vscode.Memento;
   readonly #disposables: vscode.Disposable[];
 
@@ -51,6 +61,18 @@ export class Repositories implements vscode.Disposable {
       .flatMap((folder) => this.#places(folder))
       .map((folder) => this.#byFolder.get(folder) ?? this.#remembered.get(folder));
     return [...new Set(found.filter((repo) => repo !== undefined && repo !== null))];
+  }
+
+  /** Of the window's folders those whose repository cannot be used, in the order of the folders. */
+  get refused(): readonly RefusedRepository[] {
+    return folders()
+      .flatMap((folder) => this.#places(folder))
+      .flatMap((folder) => this.#refused.get(folder) ?? []);
+  }
+
+  /** Whether none of the window's repositories has a commit to start from. */
+  get areEmpty(): boolean {
+    return this.all.length > 0 && this.all.every((main) => this.#empty.has(main));
   }
 
   /** A folder and what is known to lie below it. */
@@ -94,12 +116,19 @@ export class Repositories implements vscode.Disposable {
     const found = await this.#connection
       .requestIfConnected('FindRepository', { folder })
       .catch(() => undefined);
-    return found?.main;
+    if (found === undefined) return undefined;
+    const { main, message, hint, hasCommit } = found;
+    if (message === null || hint === null || hint === undefined) this.#refused.delete(folder);
+    else this.#refused.set(folder, { folder, message, hint });
+    if (main !== null && hasCommit === false) this.#empty.add(main);
+    else if (main !== null) this.#empty.delete(main);
+    return main;
   }
 
-  /** Asks again about folders that were in no repository: one may have been made there. */
+  /** Asks again about folders without a repository that has a commit: one may have been made there. */
   async findAgain(): Promise<void> {
-    await this.#ask(folders().filter((folder) => typeof this.#byFolder.get(folder) !== 'string'));
+    const isUsable = (main: string | null | undefined) => typeof main === 'string' && !this.#empty.has(main);
+    await this.#ask(folders().filter((folder) => !isUsable(this.#byFolder.get(folder))));
   }
 
   /**

@@ -34,8 +34,8 @@ export interface Head {
 
 /**
  * The repository that `folder` lies in. A linked worktree of a bare repository is fine.
- * @throws FairleadError `repo.missing` (no folder, no repository, not ours to read), `repo.bare`, `git.missing`,
- * `git.failed`
+ * @throws FairleadError `repo.missing` (no folder, no repository), `repo.unsafe` (another user's), `repo.bare`,
+ * `git.missing`, `git.failed`
  */
 export async function openRepository(folder: string, git: Git): Promise<Repository> {
   const real = await realpath(folder).catch((cause: unknown) => {
@@ -190,7 +190,7 @@ function bareRepository(folder: string): FairleadError {
 
 function notARepository(folder: string, output: GitOutput): FairleadError {
   if (output.stderr.includes('dubious ownership')) {
-    return new FairleadError('repo.missing', `The repository at ${folder} belongs to another user.`, {
+    return new FairleadError('repo.unsafe', `The repository at ${folder} belongs to another user.`, {
       hint: `If you trust it: git config --global --add safe.directory ${folder}`,
     });
   }

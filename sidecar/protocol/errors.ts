@@ -50,6 +50,7 @@ export const ERROR_CODES = [
   'repo.detached-head',
   'repo.missing',
   'repo.no-commit',
+  'repo.unsafe',
   'session.ambiguous',
   'session.archived',
   'session.key-taken',

@@ -403,6 +403,10 @@ export const FindRepository = request(
       uncommitted: z.array(z.string()),
       /** Why there is none, as one sentence. */
       message: z.nullable(z.string()),
+      /** What to do about a repository that is there and cannot be used; null where there is none, too. */
+      hint: z.optional(z.nullable(z.string())),
+      /** Whether there is a commit to start from. */
+      hasCommit: z.optional(z.boolean()),
     }),
 );
 

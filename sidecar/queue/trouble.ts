@@ -12,6 +12,7 @@ const FOR_PERSON: readonly ErrorCode[] = [
   'git.too-old',
   'repo.bare',
   'repo.missing',
+  'repo.unsafe',
   'worktree.broken',
 ];
 

@@ -41,9 +41,12 @@ export async function findRepository(
       branches: branches.filter((branch) => !own.has(branch)).slice(0, MAX_BRANCHES),
       uncommitted: changed,
       message: null,
+      hasCommit: head.commit !== undefined,
     };
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error;
-    return { main: null, branch: null, branches: [], uncommitted: [], message: error.message };
+    const { code, message, hint } = error;
+    const refused = code === 'repo.missing' ? null : (hint ?? null);
+    return { main: null, branch: null, branches: [], uncommitted: [], message, hint: refused };
   }
 }

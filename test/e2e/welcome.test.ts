@@ -24,7 +24,7 @@ describe('where there is no session the view says what to do', () => {
     mkdirSync(folder);
     await using window = await app.window(folder);
     await window.fleet.open();
-    await welcome(window, 'This folder is in no git repository with a commit');
+    await welcome(window, 'This folder is in no git repository');
     await app.picture(window, 'welcome no repository');
     const plain = app.world.repository.at(folder);
     plain.git('init', '--quiet');

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openRepository, readHead, requireCommit } from '../../../sidecar/git/repository.ts';
@@ -84,6 +84,17 @@ describe('opening a repository', () => {
     mkdirSync(join(demo.root, 'plain'));
     await expect(demo.at(join(demo.root, 'plain')).open()).rejects.toMatchObject({ code: 'repo.missing' });
     await expect(demo.at(join(demo.root, 'nowhere')).open()).rejects.toMatchObject({ code: 'repo.missing' });
+  });
+
+  it('refuses the repository of another user as git does, with what to do', async () => {
+    using demo = TestRepository.with();
+    // git takes the owner for another one when it is told to. Source: GIT_TEST_ASSUME_DIFFERENT_OWNER in setup.c.
+    const binary = join(demo.root, 'git');
+    writeFileSync(binary, '#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec git "$@"\n', { mode: 0o755 });
+    await expect(demo.open({ binary })).rejects.toMatchObject({
+      code: 'repo.unsafe',
+      hint: expect.stringContaining('safe.directory'),
+    });
   });
 
   it('is not led astray by an inherited GIT_DIR', async () => {

@@ -41,6 +41,7 @@ describe('a folder that nobody has trusted', { timeout: 60_000 }, () => {
       main: demo.folder,
       branch: 'main',
       branches: ['main'],
+      hasCommit: true,
       uncommitted: [],
     });
     await window.doctor();
@@ -67,5 +68,23 @@ describe('a folder that nobody has trusted', { timeout: 60_000 }, () => {
     expect(window.ran()).toBe(false);
     expect(() => demo.git('cat-file', '-p', tip)).toThrow();
     expect(window.ran()).toBe(true);
+  });
+
+  it('tells a repository that cannot be used from a folder without one', async () => {
+    using demo = TestRepository.empty();
+    await using window = await look(demo, join(demo.root, 'nothing'));
+    expect(await window.find()).toMatchObject({ main: demo.folder, hasCommit: false, message: null });
+    demo.git('config', 'core.bare', 'true');
+    expect(await window.find()).toMatchObject({
+      main: null,
+      message: expect.stringContaining('bare'),
+      hint: expect.any(String),
+    });
+    rmSync(join(demo.folder, '.git'), { recursive: true });
+    expect(await window.find()).toMatchObject({
+      main: null,
+      message: expect.stringContaining('not in a git repository'),
+      hint: null,
+    });
   });
 });

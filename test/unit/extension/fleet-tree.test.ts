@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { TreeItemCollapsibleState } from 'vscode';
-import type { FleetNode } from '../../../extension/fleet/fleet-tree.ts';
+import type { FleetNode, WindowRepositories } from '../../../extension/fleet/fleet-tree.ts';
 import { FleetTree } from '../../../extension/fleet/fleet-tree.ts';
+import { workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -10,8 +11,12 @@ afterEach(() => {
   for (const tree of trees.splice(0)) tree.dispose();
 });
 
-function treeOf(fleet: ReturnType<typeof fleetOf>['fleet'], own: readonly string[] = ['/repo']): FleetTree {
-  const tree = new FleetTree(fleet, () => own);
+function treeOf(
+  fleet: ReturnType<typeof fleetOf>['fleet'],
+  own: readonly string[] = ['/repo'],
+  more: Partial<WindowRepositories> = {},
+): FleetTree {
+  const tree = new FleetTree(fleet, { all: own, isKnown: true, refused: [], ...more });
   trees.push(tree);
   return tree;
 }
@@ -88,13 +93,40 @@ describe('a window without a session, where others have some', () => {
   });
 
   it('says nothing before its repositories are known, nor once it has one', async () => {
-    const tree = new FleetTree(
-      fleet,
-      () => [],
-      () => false,
-    );
-    trees.push(tree);
+    const tree = treeOf(fleet, [], { isKnown: false });
     expect(await rows(tree)).toEqual({ '/repo': { alone: {} } });
     expect(await rows(treeOf(fleet, ['/repo', '/mine']))).toEqual({ '/repo': { alone: {} } });
+  });
+
+  it('speaks of trust first, and of no session, in Restricted Mode', async () => {
+    workspace.isTrusted = false;
+    onTestFinished(() => {
+      workspace.isTrusted = true;
+    });
+    const [first] = await treeOf(fleet, ['/mine']).getChildren();
+    if (first === undefined) throw new Error('there is no row');
+    expect(treeOf(fleet, ['/mine']).getTreeItem(first)).toMatchObject({
+      label: 'Restricted Mode',
+      command: { command: 'workbench.trust.manage' },
+    });
+  });
+});
+
+describe('a repository that cannot be used', () => {
+  const refused = [{ folder: '/theirs', message: 'It belongs to another user.', hint: 'Trust it.' }];
+
+  it('is a row that says why, in the place of an invitation to open one', async () => {
+    for (const sessions of [[], [alone]]) {
+      const { fleet } = fleetOf(sessions);
+      const tree = treeOf(fleet, [], { refused });
+      const [first, ...others] = await tree.getChildren();
+      if (first === undefined) throw new Error('there is no row');
+      expect(tree.getTreeItem(first)).toMatchObject({
+        label: 'theirs',
+        description: 'It belongs to another user.',
+        tooltip: 'It belongs to another user.\nTrust it.',
+      });
+      expect(others.map(({ kind }) => kind)).toEqual(sessions.map(() => 'repository'));
+    }
   });
 });

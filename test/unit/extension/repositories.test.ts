@@ -36,6 +36,8 @@ function makeRepository(...path: string[]): string {
 /** The window's repositories, where the sidecar finds these folders, and what lies in them, to be repositories. */
 function scene(...mains: string[]) {
   const asked: string[] = [];
+  /** What the sidecar says beside that of a folder. */
+  const answers: Record<string, object> = {};
   const state = new Map<string, unknown>();
   const make = () =>
     new Repositories(
@@ -44,7 +46,7 @@ function scene(...mains: string[]) {
           const folder = String(Reflect.get(params, 'folder'));
           asked.push(folder);
           const main = mains.find((each) => folder === each || folder.startsWith(`${each}/`)) ?? null;
-          return { main } as never;
+          return { main, message: null, ...answers[folder] } as never;
         },
         onDidChangeState: new vscode.EventEmitter<ConnectionState>().event,
       },
@@ -54,7 +56,7 @@ function scene(...mains: string[]) {
         update: async (key: string, value: unknown) => void state.set(key, value),
       },
     );
-  return { make, asked };
+  return { make, asked, answers };
 }
 
 const edit = (path: string) => {
@@ -114,5 +116,39 @@ describe('the file that is edited', () => {
     await repositories.find();
     edit(join(root, 'src/app.js'));
     expect(await repositories.choose('Which?')).toBe(root);
+  });
+});
+
+describe('a folder whose repository cannot be used', () => {
+  it('is told with the reason until it can, and is not taken for one without a repository', async () => {
+    const { make, answers } = scene();
+    answers[root] = { main: null, message: 'It belongs to another user.', hint: 'Trust it.' };
+    const repositories = make();
+    await repositories.find();
+    const refused = { folder: root, message: 'It belongs to another user.', hint: 'Trust it.' };
+    expect(repositories.refused).toEqual([refused]);
+    answers[root] = { main: root, hasCommit: true };
+    await repositories.findAgain();
+    expect(repositories.refused).toEqual([]);
+    expect(repositories.all).toEqual([root]);
+  });
+
+  it('is not told where there is none', async () => {
+    const { make, answers } = scene();
+    answers[root] = { main: null, message: `${root} is not in a git repository.`, hint: null };
+    const repositories = make();
+    await repositories.find();
+    expect(repositories.refused).toEqual([]);
+  });
+
+  it('has no commit until it is asked about again', async () => {
+    const { make, answers } = scene(root);
+    answers[root] = { hasCommit: false };
+    const repositories = make();
+    await repositories.find();
+    expect(repositories.areEmpty).toBe(true);
+    answers[root] = { hasCommit: true };
+    await repositories.findAgain();
+    expect(repositories.areEmpty).toBe(false);
   });
 });
