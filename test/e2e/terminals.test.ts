@@ -66,6 +66,9 @@ describe('terminals of sessions', () => {
     await window.terminal.shows(/[$#]\s*$/);
     await window.terminal.type('fairlead status\n');
     await window.terminal.shows(/sidecar +\d+/);
+    // A shell that is left is there again in the next window.
+    await window.command('Terminal: Kill the Active Terminal Instance');
+    await expect.poll(() => window.page.locator('.terminal-wrapper').count()).toBe(0);
   });
 
   it('are shells in the worktree, in colour and of the size that is seen', async ({ app, window }) => {

@@ -113,6 +113,8 @@ describe.each(TARGETS)('the package for %s', (target) => {
       expect(text(target, `dist/${name}.js`).length).toBeGreaterThan(10_000);
       expect(text(target, `dist/${name}.js`).lastIndexOf('\n//# sourceMappingURL')).toBe(-1);
     }
+    // What every window loads as it starts.
+    expect(text(target, 'dist/extension.js').length).toBeLessThan(100_000);
     expect(entryOf(target, 'dist/bin/fairlead').mode & 0o111).toBe(0o111);
     const odd = [...(packages.get(target)?.keys() ?? [])].filter((name) =>
       /\.map$|\.tsx?$|\.test\.|\/test\/|\/src\/|\.pdb$|\.vsix$|tsconfig|package-lock/.test(name),
