@@ -317,11 +317,13 @@ function refusalItem({ id, refused }: FleetNode & { kind: 'refusal' }): vscode.T
   const item = new vscode.TreeItem(basename(folder));
   item.id = id;
   item.iconPath = new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
-  item.description = message;
+  // The row begins with the folder.
+  const reason = message.replace(` at ${folder}`, '').replace(`${folder} `, '');
+  item.description = reason;
   item.tooltip = `${message}\n${hint}`;
   item.command = { command: 'fairlead.doctor', title: 'Doctor' };
   item.contextValue = 'refusal';
-  item.accessibilityInformation = { label: `${basename(folder)}, ${message} ${hint}` };
+  item.accessibilityInformation = { label: `${basename(folder)}, ${reason} ${hint}` };
   return item;
 }
 

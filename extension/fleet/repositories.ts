@@ -2,6 +2,7 @@ import { access, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import * as vscode from 'vscode';
 import type { Connection } from '../connection/connection.ts';
+import { failureOf } from '../connection/failure.ts';
 import { pickText } from '../window/pick-text.ts';
 
 /** Repositories directly below a folder that lies in none: so many are looked at. */
@@ -111,11 +112,15 @@ export class Repositories implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** Null where there is none, undefined where nobody could be asked. */
+  /** Null where there is none that can be used, undefined where nobody could be asked. */
   async #mainOf(folder: string): Promise<string | null | undefined> {
     const found = await this.#connection
       .requestIfConnected('FindRepository', { folder })
-      .catch(() => undefined);
+      .catch((error: unknown) => {
+        const { code, message, hint } = failureOf(error);
+        if (code.startsWith('daemon.')) return undefined;
+        return { main: null, message, hint: hint ?? '', hasCommit: false };
+      });
     if (found === undefined) return undefined;
     const { main, message, hint, hasCommit } = found;
     if (message === null || hint === null || hint === undefined) this.#refused.delete(folder);

@@ -148,7 +148,9 @@ describe('in Restricted Mode', () => {
     // Which program runs the sidecar is no matter of the repository, trusted or not.
     expect(existsSync(touched)).toBe(false);
     // Told to trust, the workbench adds extensions of its own that it has already, and looks for some that it has not.
-    window.forgive(/Extension `vscode\.[\w-]+` is already registered|Activating extension 'vscode\.[\w-]+' failed/);
+    window.forgive(
+      /Extension `vscode\.[\w-]+` is already registered|Activating extension 'vscode\.[\w-]+' failed/,
+    );
   });
 });
 

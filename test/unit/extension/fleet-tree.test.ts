@@ -113,7 +113,9 @@ describe('a window without a session, where others have some', () => {
 });
 
 describe('a repository that cannot be used', () => {
-  const refused = [{ folder: '/theirs', message: 'It belongs to another user.', hint: 'Trust it.' }];
+  const refused = [
+    { folder: '/theirs', message: 'The repository at /theirs belongs to another user.', hint: 'Trust it.' },
+  ];
 
   it('is a row that says why, in the place of an invitation to open one', async () => {
     for (const sessions of [[], [alone]]) {
@@ -123,8 +125,8 @@ describe('a repository that cannot be used', () => {
       if (first === undefined) throw new Error('there is no row');
       expect(tree.getTreeItem(first)).toMatchObject({
         label: 'theirs',
-        description: 'It belongs to another user.',
-        tooltip: 'It belongs to another user.\nTrust it.',
+        description: 'The repository belongs to another user.',
+        tooltip: 'The repository at /theirs belongs to another user.\nTrust it.',
       });
       expect(others.map(({ kind }) => kind)).toEqual(sessions.map(() => 'repository'));
     }

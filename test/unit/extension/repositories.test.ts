@@ -45,6 +45,7 @@ function scene(...mains: string[]) {
         requestIfConnected: async (_name: string, params: object): Promise<never> => {
           const folder = String(Reflect.get(params, 'folder'));
           asked.push(folder);
+          if (answers[folder] instanceof Error) throw answers[folder];
           const main = mains.find((each) => folder === each || folder.startsWith(`${each}/`)) ?? null;
           return { main, message: null, ...answers[folder] } as never;
         },
@@ -131,6 +132,17 @@ describe('a folder whose repository cannot be used', () => {
     await repositories.findAgain();
     expect(repositories.refused).toEqual([]);
     expect(repositories.all).toEqual([root]);
+  });
+
+  it('is told with what went wrong where it could not be looked at', async () => {
+    const { make, answers } = scene();
+    answers[root] = new Error('It broke.');
+    const repositories = make();
+    await repositories.find();
+    expect(repositories.isKnown).toBe(true);
+    expect(repositories.refused).toMatchObject([
+      { folder: root, message: expect.stringContaining('It broke') },
+    ]);
   });
 
   it('is not told where there is none', async () => {
