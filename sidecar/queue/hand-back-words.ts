@@ -1,6 +1,6 @@
 import { displayPath } from '../git/names.ts';
 import type { EntryRecord } from './entry-table.ts';
-import { MAX_TRIES, type Missing } from './hand-back-verdict.ts';
+import { MAX_TRIES, type Missing, type Verdict } from './hand-back-verdict.ts';
 
 type Named = Pick<EntryRecord, 'base' | 'remote'>;
 
@@ -21,8 +21,9 @@ export function conflictWords(entry: Named, paths: readonly string[]): string {
   return `It conflicts with ${ontoOf(entry)} in ${namedPaths(paths)}`;
 }
 
-export function tryWords(attempt: number): string {
-  return `try ${attempt} of ${MAX_TRIES}`;
+/** That the agent is at it, for the how-manieth time. Pure. */
+export function resolvingWords(attempt: number): string {
+  return `its agent resolves that (try ${attempt} of ${MAX_TRIES})`;
 }
 
 /** What is not done, as a sentence that both the agent and the person understand. Pure. */
@@ -41,4 +42,20 @@ export function missingWords(missing: Missing, entry: Named): string {
     case 'left-over':
       return `Changes are left that are not committed: ${namedPaths(missing.paths, 8)}.`;
   }
+}
+
+/** What the person is asked about what an agent made of its conflict. Pure. */
+export function personWords(verdict: Verdict, entry: Named, session: string): string {
+  const again = `let its agent go on: fairlead send ${session} "Go on", or land again`;
+  if (verdict.kind === 'unfinished') {
+    return `its agent was interrupted. ${missingWords(verdict.missing, entry)} To ${again}`;
+  }
+  if (verdict.kind !== 'dropped') return `its agent was interrupted; ${again}`;
+  const { how, paths } = verdict;
+  const onto = ontoOf(entry);
+  const what =
+    how === 'own-side'
+      ? `its agent has kept its own side only, and dropped what ${onto} changed`
+      : `its agent has dropped what ${onto} changed beside the conflict in ${namedPaths(paths)}`;
+  return `${what}. Land again to take it so, or tell its agent what is missing: fairlead send ${session} TEXT`;
 }

@@ -9,6 +9,7 @@ import type { QueueContext } from './context.ts';
 import { requireDependencies, unlandedBefore, waitForOthers } from './dependencies.ts';
 import { alreadyQueued, type EntryRecord } from './entry-table.ts';
 import { baseKey, entryView } from './entry-view.ts';
+import { offerHandBack } from './hand-back-offer.ts';
 import { HandBacks } from './hand-backs.ts';
 import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
 import { LandingCommits } from './landing-commits.ts';
@@ -395,7 +396,7 @@ export class MergeQueue {
       enter: (state) => this.#enter(entry.id, state),
     });
     if (outcome.kind !== 'conflict') return outcome;
-    return this.#handBacks.offer(entries.get(entry.id), sessions.get(session.id), outcome);
+    return offerHandBack(this.#context, entries.get(entry.id), sessions.get(session.id), outcome);
   }
 
   #enter(id: string, state: 'securing' | 'merging' | 'checking' | 'swapping'): void {
