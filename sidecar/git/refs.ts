@@ -52,6 +52,11 @@ export async function readRef(git: Git, ref: string): Promise<string | undefined
   return line?.slice(0, line.indexOf(' '));
 }
 
+/** The commit that a branch is at; undefined when there is no such branch. */
+export async function branchTip(git: Git, branch: string): Promise<string | undefined> {
+  return readRef(git, `refs/heads/${branch}`);
+}
+
 export async function branchExists(git: Git, branch: string): Promise<boolean> {
   return (await readRef(git, `refs/heads/${branch}`)) !== undefined;
 }

@@ -1,11 +1,11 @@
 import { messageOf } from '../protocol/errors.ts';
+import { checkoutsOf } from './checkouts.ts';
 import { prepareUpdate } from './ref-transaction.ts';
 import { readRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { changesBetween, findObstacle, moveFolder } from './swap-folder.ts';
 import { endSwapJournal, type SwapJournal, swapMarker } from './swap-journal.ts';
 import type { OnStep, SwapOutcome } from './swap-together.ts';
-import { checkoutsOf } from './worktrees.ts';
 
 /**
  * Moves a branch that is checked out nowhere. The journal is there already: by it a lock that a dead git of ours left

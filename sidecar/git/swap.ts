@@ -1,4 +1,5 @@
 import { FairleadError, messageOf } from '../protocol/errors.ts';
+import { type Checkout, checkoutsOf } from './checkouts.ts';
 import { isIndexLocked, operationInProgress } from './operation.ts';
 import { isAncestor } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -13,7 +14,6 @@ import {
   type SwapOutcome,
   wouldLose,
 } from './swap-together.ts';
-import { type Checkout, checkoutsOf } from './worktrees.ts';
 
 export interface SwapRequest {
   /** Short name of the local branch. */

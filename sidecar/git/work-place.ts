@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { readTextFile } from '../platform/regular-file.ts';
 import { quoteWord } from '../platform/shell.ts';
 import { operationInProgress } from './operation.ts';
+import { branchTip } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { branchTip, inspectWorktree, registrationOf } from './worktrees.ts';
+import { inspectWorktree } from './worktree-faults.ts';
+import { registrationOf } from './worktree-registration.ts';
 
 /** Why the work of a session is not where it would land from. */
 export interface Misplaced {

@@ -1,19 +1,14 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
-import { mkdir, rm, rmdir } from 'node:fs/promises';
-import { basename, dirname, join, resolve as resolvePath } from 'node:path';
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { sleep } from '../platform/clock.ts';
-import { readTextFile } from '../platform/regular-file.ts';
-import { quoteWord } from '../platform/shell.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import * as z from '../protocol/zod.ts';
 import type { Git } from './git.ts';
-import { joinNul, pathOnDisk } from './names.ts';
-import { operationInProgress } from './operation.ts';
-import { withPrivateIndex } from './private-index.ts';
-import { readRef, requireBranchName, resolveCommit, updateRef } from './refs.ts';
-import { isRepositoryThere, type Repository } from './repository.ts';
-import { changedPaths, readStatus } from './status.ts';
-import { listWorktrees } from './worktree-list.ts';
+import { requireBranchName, resolveCommit, updateRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+import { refuseUnsaved } from './unsaved-work.ts';
+import { readAdminFile, registrationOf, removeRegistration } from './worktree-registration.ts';
 
 export interface NewWorktree {
   /** Absolute path of a folder that does not exist yet, or is empty. */
@@ -36,17 +31,6 @@ export interface Worktree {
   /** Its private git folder. */
   gitDir: string;
 }
-
-/** What is wrong with a worktree; `undefined` in {@link inspectWorktree} says nothing is. */
-export type WorktreeFault =
-  /** The repository itself is not where it was. */
-  | { kind: 'repository-missing' }
-  | { kind: 'folder-missing' }
-  /** `.git` is missing or is a folder: a git command in here would reach another repository. */
-  | { kind: 'not-a-worktree' }
-  | { kind: 'points-elsewhere'; to: string }
-  | { kind: 'not-registered' }
-  | { kind: 'other-branch' /** Undefined: detached. */; branch: string | undefined };
 
 /**
  * Makes a branch and a locked worktree that stands on it. When that fails, neither branch nor folder nor
@@ -159,94 +143,6 @@ export async function discardFolder(
 }
 
 /**
- * Whether an agent may be started in `folder`: it has a `.git` file that points into this repository, which knows
- * it under this path, and stands on `branch`. Reads files only.
- */
-export function inspectWorktree(
-  repository: Pick<Repository, 'commonDir'>,
-  folder: string,
-  branch: string,
-): WorktreeFault | undefined {
-  if (!isRepositoryThere(repository.commonDir)) return { kind: 'repository-missing' };
-  if (!isFolder(folder)) return { kind: 'folder-missing' };
-  const dotGit = join(folder, '.git');
-  const link = lstatSync(dotGit, { throwIfNoEntry: false })?.isFile() ? readFileSync(dotGit, 'utf8') : '';
-  const target = /^gitdir: (.*)\n*$/s.exec(link)?.[1]?.replace(/\n+$/, '');
-  if (target === undefined) return { kind: 'not-a-worktree' };
-  const admin = realpathOr(resolvePath(folder, target));
-  if (dirname(admin) !== join(repository.commonDir, 'worktrees'))
-    return { kind: 'points-elsewhere', to: admin };
-  const registered = readOr(join(admin, 'gitdir'));
-  if (registered === undefined || realpathOr(resolvePath(admin, registered)) !== realpathOr(dotGit)) {
-    return { kind: 'not-registered' };
-  }
-  const head = readOr(join(admin, 'HEAD')) ?? '';
-  const on = /^ref: refs\/heads\/(.*)$/.exec(head)?.[1];
-  if (on === branch) return undefined;
-  return { kind: 'other-branch', branch: on !== undefined && isBranchName(on) ? on : undefined };
-}
-
-/** Whether git would take it as a branch: the file may hold anything. Source: git-check-ref-format(1). */
-function isBranchName(name: string): boolean {
-  if (name === '' || name.startsWith('-') || name.endsWith('/') || name.endsWith('.')) return false;
-  if (/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\//.test(name)) return false;
-  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
-}
-
-/** @throws FairleadError `worktree.broken` as {@link inspectWorktree} finds it; `repo.missing` */
-export function requireWorktree(
-  repository: Pick<Repository, 'commonDir'>,
-  folder: string,
-  branch: string,
-): void {
-  const fault = inspectWorktree(repository, folder, branch);
-  if (fault !== undefined) throw brokenWorktree(repository, folder, fault, branch);
-}
-
-/**
- * As {@link requireWorktree}, on whatever branch it stands: an agent may switch branches in its own worktree.
- * @throws FairleadError `worktree.broken`, `repo.missing`
- */
-export function requireOwnWorktree(
-  repository: Pick<Repository, 'commonDir'>,
-  folder: string,
-  branch: string,
-): void {
-  const fault = inspectWorktree(repository, folder, branch);
-  if (fault !== undefined && fault.kind !== 'other-branch') {
-    throw brokenWorktree(repository, folder, fault, branch);
-  }
-}
-
-function brokenWorktree(
-  { commonDir }: Pick<Repository, 'commonDir'>,
-  folder: string,
-  fault: WorktreeFault,
-  branch: string,
-): FairleadError {
-  const place = basename(commonDir) === '.git' ? dirname(commonDir) : commonDir;
-  const sentence = {
-    'repository-missing': `The repository ${place} is gone: it was moved or deleted.`,
-    'folder-missing': `The worktree ${folder} is gone.`,
-    'not-a-worktree': `${folder} has lost its .git file: git in it would work in another repository.`,
-    'points-elsewhere': `${folder} belongs to another repository.`,
-    'not-registered': `The repository does not know the worktree ${folder}.`,
-    'other-branch': `${folder} does not stand on the branch "${branch}".`,
-  }[fault.kind];
-  const git = `git -C ${quoteWord(place)} worktree`;
-  const hint = {
-    'repository-missing': 'Move it back to its place, and everything goes on.',
-    'folder-missing': `Move it back if it was moved; else make it anew, with what was committed: ${git} add -f -f ${quoteWord(folder)} ${branch}`,
-    'not-a-worktree': `Repair it: ${git} repair ${quoteWord(folder)}`,
-    'points-elsewhere': `Repair it: ${git} repair ${quoteWord(folder)}`,
-    'not-registered': `Move what is in it away, then make it anew: ${git} add -f -f ${quoteWord(folder)} ${branch}`,
-    'other-branch': `Go back to it: git -C ${quoteWord(folder)} switch ${quoteWord(branch)}`,
-  }[fault.kind];
-  const code = fault.kind === 'repository-missing' ? 'repo.missing' : 'worktree.broken';
-  return new FairleadError(code, sentence, { hint, data: fault });
-}
-
-/**
  * Removes a worktree in which nothing is unsaved, locked or not; ignored files go with it. The branch stays. One
  * whose folder is already gone is unregistered. Idempotent.
  * @throws FairleadError `archive.unsaved` naming the paths, `worktree.broken`, `worktree.failed`
@@ -263,7 +159,7 @@ export async function removeWorktree(repository: Repository, folder: string): Pr
     });
   }
   await refuseUnsaved(repository, folder, admin);
-  const reason = readOr(join(admin, 'locked'));
+  const reason = readAdminFile(join(admin, 'locked'));
   if (reason !== undefined) await unlockWorktree(repository.git, folder);
   // git refuses any worktree with submodules, clean or not; what is in them was looked at above.
   const force = existsSync(join(admin, 'modules')) ? ['--force'] : [];
@@ -278,95 +174,6 @@ export async function removeWorktree(repository: Repository, folder: string): Pr
     hint: 'Close what uses it and try again.',
     data: { stderr: removed.stderr },
   });
-}
-
-/**
- * Whether the worktree could be removed: nothing in it is unsaved. One that is gone has nothing.
- * @throws FairleadError `archive.unsaved` naming the paths
- */
-export async function requireSaved(repository: Repository, folder: string): Promise<void> {
-  const admin = registrationOf(repository.commonDir, folder);
-  if (admin !== undefined && existsSync(folder)) await refuseUnsaved(repository, folder, admin);
-}
-
-/** @throws FairleadError `archive.unsaved` */
-async function refuseUnsaved(repository: Repository, folder: string, admin: string): Promise<void> {
-  // Without its .git file, git would look at a repository around it instead.
-  const fault = inspectWorktree(repository, folder, '');
-  if (fault !== undefined && fault.kind !== 'other-branch') {
-    throw brokenWorktree(repository, folder, fault, '');
-  }
-  const git = repository.git.in(folder);
-  const operation = operationInProgress(admin);
-  const unsaved = [...changedPaths(await readStatus(git)), ...(await hiddenChanges(git))];
-  const unpushed = existsSync(join(admin, 'modules')) ? await submodulesWithOwnCommits(git) : [];
-  const adrift = await commitsAdrift(git);
-  if (unsaved.length === 0 && unpushed.length === 0 && adrift.length === 0 && operation === undefined) return;
-  const what =
-    operation !== undefined
-      ? `a ${operation} is open`
-      : unsaved.length > 0
-        ? `${unsaved.length} ${unsaved.length === 1 ? 'path is' : 'paths are'} not committed`
-        : adrift.length > 0
-          ? `${adrift.length === 1 ? 'a commit is' : `${adrift.length} commits are`} on no branch (${adrift[0]})`
-          : `the submodule ${unpushed[0]} has commits that are nowhere else`;
-  const hint =
-    operation !== undefined
-      ? `Finish the ${operation}, or give it up.`
-      : unsaved.length > 0
-        ? undefined
-        : adrift.length > 0
-          ? `Keep them on a branch (git -C ${quoteWord(folder)} switch -c NAME), or throw them away yourself.`
-          : 'Push them, or throw them away yourself.';
-  throw new FairleadError('archive.unsaved', `${folder} has unsaved work: ${what}.`, {
-    ...(hint === undefined ? {} : { hint }),
-    data: { paths: [...unsaved, ...unpushed], operation: operation ?? null, commits: adrift },
-  });
-}
-
-/** Changed files that `git status` was told to pass over (`assume-unchanged`, `skip-worktree`). */
-async function hiddenChanges(git: Git): Promise<string[]> {
-  return withPrivateIndex(git, async (root, env) => {
-    const hidden = (await root.fields(['ls-files', '-v', '-z']))
-      .filter((entry) => /^[a-zS]/.test(entry))
-      .map((entry) => entry.slice(2))
-      // Outside a sparse checkout there is nothing to lose.
-      .filter((path) => lstatSync(pathOnDisk(root.folder, path), { throwIfNoEntry: false }) !== undefined);
-    if (hidden.length === 0) return [];
-    for (const flag of ['--no-assume-unchanged', '--no-skip-worktree']) {
-      await root.run(['update-index', flag, '-z', '--stdin'], { input: joinNul(hidden), env });
-    }
-    // A file that was only touched is no change.
-    await root.attempt(['update-index', '-q', '--refresh'], { env });
-    return root.fields(['diff-files', '--name-only', '-z'], { env });
-  });
-}
-
-/** Commits that are named in a message. */
-const MAX_ADRIFT = 20;
-
-/** Commits at a detached HEAD that no ref has: they go with the worktree. Newest first, abbreviated, with subject. */
-async function commitsAdrift(git: Git): Promise<string[]> {
-  const head = await git.attempt(['symbolic-ref', '--quiet', 'HEAD']);
-  if (head.exitCode === 0) return [];
-  return git.lines(['log', `--max-count=${MAX_ADRIFT}`, '--format=%h %s', 'HEAD', '--not', '--glob=refs/*']);
-}
-
-/** Submodules whose repository goes with the worktree and holds commits that no remote has. */
-async function submodulesWithOwnCommits(git: Git): Promise<string[]> {
-  const entries = await git.fields(['ls-files', '--stage', '-z']);
-  const found: string[] = [];
-  for (const entry of entries.filter((each) => each.startsWith('160000 '))) {
-    const path = entry.slice(entry.indexOf('\t') + 1);
-    const folder = join(git.folder, path);
-    if (!existsSync(join(folder, '.git'))) continue;
-    const own = await git
-      .in(folder)
-      .text(['rev-list', '--max-count=1', 'HEAD', '--branches', '--not', '--remotes']);
-    if (own !== '') found.push(path);
-    for (const inner of await submodulesWithOwnCommits(git.in(folder))) found.push(`${path}/${inner}`);
-  }
-  return found;
 }
 
 /** Locks it against `git worktree prune` and `remove`. One that is locked stays as it is. */
@@ -388,103 +195,8 @@ export async function unlockWorktree(git: Git, folder: string): Promise<void> {
   }
 }
 
-/** A folder that moving a branch would pull the ground from under. */
-export interface Checkout {
-  folder: string;
-  /** Its private git folder. */
-  gitDir: string;
-  /** In the middle of rebasing or bisecting the branch; `git worktree list` says detached then. */
-  busy: boolean;
-  /** Registered, but not there: removed by hand, moved, or on a disk that is not mounted. */
-  missing: boolean;
-}
-
-/** Every folder that has `branch` checked out or is busy with it. */
-export async function checkoutsOf(repository: Repository, branch: string): Promise<Checkout[]> {
-  const gitDirs = registrations(repository.commonDir);
-  const found: Checkout[] = [];
-  const [main, ...linked] = await listWorktrees(repository.git);
-  const all = [
-    ...(main === undefined || repository.mainCheckout === undefined
-      ? []
-      : [{ ...main, path: repository.mainCheckout, gitDir: repository.commonDir }]),
-    ...linked.map((worktree) => ({
-      ...worktree,
-      gitDir: gitDirs.get(worktree.path) ?? registrationOf(repository.commonDir, worktree.path),
-    })),
-  ];
-  for (const { path, gitDir, branch: standsOn } of all) {
-    if (gitDir === undefined) continue;
-    const busy = ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START']
-      .map((name) => readOr(join(gitDir, name))?.replace(/^refs\/heads\//, ''))
-      .includes(branch);
-    if (standsOn === branch || busy) {
-      found.push({ folder: path, gitDir, busy, missing: !existsSync(join(path, '.git')) });
-    }
-  }
-  return found;
-}
-
-/** Folder → private git folder, as written down. */
-function registrations(commonDir: string): Map<string, string> {
-  const parent = join(commonDir, 'worktrees');
-  const names = existsSync(parent) ? readdirSync(parent) : [];
-  return new Map(
-    names.flatMap((name) => {
-      const admin = join(parent, name);
-      const dotGit = readOr(join(admin, 'gitdir'));
-      return dotGit === undefined ? [] : [[dirname(resolvePath(admin, dotGit)), admin]];
-    }),
-  );
-}
-
-/** The private git folder that git keeps for a worktree at `folder`, whether or not that still exists. */
-export function registrationOf(commonDir: string, folder: string): string | undefined {
-  // The folder itself may be gone, or reached over a symbolic link.
-  const real = realpathOr(folder);
-  const names = [folder, real, join(realpathOr(dirname(real)), basename(folder))];
-  for (const [at, admin] of registrations(commonDir)) if (names.includes(at)) return admin;
-  return undefined;
-}
-
-/** Forgets one worktree; `git worktree prune` would forget those of others too. */
-async function removeRegistration(admin: string): Promise<void> {
-  await rm(admin, { recursive: true, force: true });
-  try {
-    await rmdir(dirname(admin));
-  } catch {
-    // Others are registered; git removes the folder with the last one, as we do.
-  }
-}
-
-export async function branchTip(git: Git, branch: string): Promise<string | undefined> {
-  return readRef(git, `refs/heads/${branch}`);
-}
-
 function isOccupied(folder: string): boolean {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (stat === undefined) return false;
   return !stat.isDirectory() || readdirSync(folder).length > 0;
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/** The file's text without the newline at its end; undefined when it cannot be read. */
-function readOr(file: string): string | undefined {
-  try {
-    return readTextFile(file).replace(/\n$/, '');
-  } catch {
-    return undefined;
-  }
-}
-
-function realpathOr(path: string): string {
-  try {
-    // At every look at every session: a single call, where the other one asks the system for each part of the path.
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,6 +1,6 @@
+import { branchTip } from '../git/refs.ts';
 import { readResolution } from '../git/resolution.ts';
 import { readStatus } from '../git/status.ts';
-import { branchTip } from '../git/worktrees.ts';
 import type { Paths } from '../platform/paths.ts';
 import { foretellMerge, type Look, misplacedIn, operationIn } from './hand-back-look.ts';
 import type { Evidence } from './hand-back-verdict.ts';

@@ -1,5 +1,5 @@
 import { clearTornMerge, inspectOpenMerge, undoMerge } from '../git/open-merge.ts';
-import { branchTip } from '../git/worktrees.ts';
+import { branchTip } from '../git/refs.ts';
 import type { QueueContext } from './context.ts';
 import { type Due, type Look, mergeOf, misplacedIn } from './hand-back-look.ts';
 import type { HandBackStatus } from './hand-back-status.ts';

@@ -7,9 +7,8 @@ import {
   removeStaleLock,
   undoMerge,
 } from '../git/open-merge.ts';
-import { isAncestor } from '../git/refs.ts';
+import { branchTip, isAncestor } from '../git/refs.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
-import { branchTip } from '../git/worktrees.ts';
 import type { QueueContext } from './context.ts';
 import { readEvidence } from './hand-back-evidence.ts';
 import {

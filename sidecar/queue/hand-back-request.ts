@@ -1,7 +1,7 @@
 import { readCommits } from '../git/commits.ts';
 import type { Git } from '../git/git.ts';
 import { isAncestor, mergeBase } from '../git/refs.ts';
-import { inspectWorktree } from '../git/worktrees.ts';
+import { inspectWorktree } from '../git/worktree-faults.ts';
 import { type Look, operationIn } from './hand-back-look.ts';
 import type { LandedCommit, PromptRequest } from './hand-back-prompt.ts';
 import type { HandBackRecord } from './hand-back-table.ts';

@@ -1,4 +1,4 @@
-import { branchTip } from '../git/worktrees.ts';
+import { branchTip } from '../git/refs.ts';
 import type { QueueContext } from './context.ts';
 import type { HandBackDelivery } from './hand-back-delivery.ts';
 import { readEvidence } from './hand-back-evidence.ts';

@@ -1,10 +1,10 @@
 import { upstreamOf } from '../git/base.ts';
-import { readRef } from '../git/refs.ts';
+import { branchTip, readRef } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { LANDING_NEEDS_GIT, requireGit } from '../git/version.ts';
 import { findMisplacedWork } from '../git/work-place.ts';
-import { branchTip, inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
+import { inspectWorktree, requireOwnWorktree } from '../git/worktree-faults.ts';
 import type { LandMethod, LandTarget, Uncommitted } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { SessionRecord } from '../sessions/record.ts';

@@ -1,8 +1,9 @@
+import { branchTip } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
 import { type CommitAllOutcome, commitAll } from '../git/uncommitted.ts';
 import { findMisplacedWork, type Misplaced } from '../git/work-place.ts';
-import { branchTip, inspectWorktree, requireWorktree } from '../git/worktrees.ts';
+import { inspectWorktree, requireWorktree } from '../git/worktree-faults.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import { notCommitted } from './land-request.ts';

@@ -1,6 +1,7 @@
+import { branchTip } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
 import { changedPaths, readStatus } from '../git/status.ts';
-import { branchTip, inspectWorktree } from '../git/worktrees.ts';
+import { inspectWorktree } from '../git/worktree-faults.ts';
 import { messageOf } from '../protocol/errors.ts';
 import type { ReasonKind } from '../protocol/reason.ts';
 import type { SessionRecord } from '../sessions/record.ts';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isRepositoryThere } from '../git/repository.ts';
-import { removeWorktree, requireSaved } from '../git/worktrees.ts';
+import { requireSaved } from '../git/unsaved-work.ts';
+import { removeWorktree } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import { isOfLanding } from '../protocol/landing.ts';
 import { isSame } from './need.ts';

@@ -7,7 +7,7 @@ import { claudeConfigDir, findTranscript } from '../agents/claude/transcript-pat
 import { INSTALL_CLAUDE } from '../agents/claude/version.ts';
 import { type Launch, writeLaunchFile } from '../environments/launch-file.ts';
 import { makePrivateFolder, writePrivateFile } from '../environments/private-folder.ts';
-import { requireOwnWorktree } from '../git/worktrees.ts';
+import { requireOwnWorktree } from '../git/worktree-faults.ts';
 import { findProgram } from '../platform/programs.ts';
 import { readTextFile } from '../platform/regular-file.ts';
 import { FairleadError } from '../protocol/errors.ts';

@@ -1,4 +1,4 @@
-import { requireOwnWorktree } from '../git/worktrees.ts';
+import { requireOwnWorktree } from '../git/worktree-faults.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { RepositoryRecord, SessionRecord } from './record.ts';

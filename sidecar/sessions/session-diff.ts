@@ -6,7 +6,7 @@ import { mergeBase, readRef, resolveCommit } from '../git/refs.ts';
 import { openKnownRepository, requireRepository } from '../git/repository.ts';
 import { ScratchObjects } from '../git/scratch-objects.ts';
 import { findMisplacedWork } from '../git/work-place.ts';
-import { inspectWorktree, requireOwnWorktree } from '../git/worktrees.ts';
+import { inspectWorktree, requireOwnWorktree } from '../git/worktree-faults.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
 import type { SessionRecord } from './record.ts';

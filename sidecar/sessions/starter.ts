@@ -1,6 +1,7 @@
 import { openKnownRepository, type Repository } from '../git/repository.ts';
 import { isClean, readStatus } from '../git/status.ts';
-import { discardWorktree, isBranchLeft, registrationOf } from '../git/worktrees.ts';
+import { registrationOf } from '../git/worktree-registration.ts';
+import { discardWorktree, isBranchLeft } from '../git/worktrees.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import { gitOf, type SessionContext } from './context.ts';

@@ -1,17 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { operationInProgress } from '../../../sidecar/git/operation.ts';
+import { requireSaved } from '../../../sidecar/git/unsaved-work.ts';
+import { inspectWorktree } from '../../../sidecar/git/worktree-faults.ts';
 import { listWorktrees } from '../../../sidecar/git/worktree-list.ts';
 import {
   addWorktree,
-  checkoutsOf,
   discardWorktree,
-  inspectWorktree,
   lockWorktree,
   removeWorktree,
-  requireSaved,
-  requireWorktree,
 } from '../../../sidecar/git/worktrees.ts';
 import { TestRepository } from '../../support/repository.ts';
 
@@ -217,49 +215,6 @@ describe('adding a worktree', () => {
   });
 });
 
-describe('inspecting a worktree before an agent starts in it', () => {
-  it('names what is wrong', async () => {
-    using demo = TestRepository.with();
-    using other = TestRepository.with();
-    const repository = await demo.open();
-    const { folder, gitDir } = await addWorktree(repository, request(demo));
-    const look = (branch = 'fairlead/one') => inspectWorktree(repository, folder, branch);
-    const lane = demo.at(folder);
-    const link = lane.read('.git') ?? '';
-
-    lane.git('switch', '--quiet', '--detach');
-    expect(look()).toEqual({ kind: 'other-branch', branch: undefined });
-    lane.git('switch', '--quiet', '-c', 'elsewhere');
-    expect(look()).toEqual({ kind: 'other-branch', branch: 'elsewhere' });
-    expect(() => requireWorktree(repository, folder, 'fairlead/one')).toThrow(/does not stand on/);
-    lane.switch('fairlead/one');
-    expect(look()).toBeUndefined();
-
-    rmSync(join(folder, '.git'));
-    expect(look()).toEqual({ kind: 'not-a-worktree' });
-    mkdirSync(join(folder, '.git'));
-    expect(look()).toEqual({ kind: 'not-a-worktree' });
-    rmSync(join(folder, '.git'), { recursive: true });
-    writeFileSync(join(folder, '.git'), `gitdir: ${join(other.folder, '.git')}\n`);
-    expect(look()).toEqual({ kind: 'points-elsewhere', to: join(other.folder, '.git') });
-    writeFileSync(join(folder, '.git'), link);
-    expect(look()).toBeUndefined();
-
-    renameSync(folder, `${folder}-moved`);
-    expect(look()).toEqual({ kind: 'folder-missing' });
-    expect(inspectWorktree(repository, `${folder}-moved`, 'fairlead/one')).toEqual({
-      kind: 'not-registered',
-    });
-    demo.git('worktree', 'repair', `${folder}-moved`);
-    expect(inspectWorktree(repository, `${folder}-moved`, 'fairlead/one')).toBeUndefined();
-
-    rmSync(gitDir, { recursive: true });
-    expect(inspectWorktree(repository, `${folder}-moved`, 'fairlead/one')).toEqual({
-      kind: 'not-registered',
-    });
-  });
-});
-
 describe('removing a worktree', () => {
   it('removes a clean one with its ignored files and keeps the branch', async () => {
     using demo = TestRepository.with({ '.gitignore': 'build/\n' });
@@ -401,26 +356,5 @@ describe('removing a worktree', () => {
     await lockWorktree(demo.fairleadGit(), lane.folder, 'busy');
     await lockWorktree(demo.fairleadGit(), lane.folder, 'still busy');
     expect((await listWorktrees(demo.fairleadGit()))[1]?.locked).toBe('busy');
-  });
-});
-
-describe('where a branch is checked out', () => {
-  it('finds the folder, also in the middle of a rebase or a bisect of it', async () => {
-    using demo = TestRepository.with({ 'a.txt': 'a\n' });
-    const lane = demo.worktree('lane');
-    const repository = await demo.open();
-    const of = async (branch: string) =>
-      (await checkoutsOf(repository, branch)).map(({ folder, busy }) => ({ folder, busy }));
-    expect(await of('lane')).toEqual([{ folder: lane.folder, busy: false }]);
-    expect(await of('nosuch')).toEqual([]);
-
-    lane.commit({ 'a.txt': 'lane\n' });
-    demo.commit({ 'a.txt': 'main\n' });
-    expect(lane.tryGit('rebase', 'main').exitCode).toBe(1);
-    expect(await of('lane')).toEqual([{ folder: lane.folder, busy: true }]);
-    lane.git('rebase', '--abort');
-    lane.git('bisect', 'start', 'HEAD', 'HEAD~1');
-    lane.git('checkout', '--quiet', '--detach');
-    expect(await of('lane')).toEqual([{ folder: lane.folder, busy: true }]);
   });
 });
