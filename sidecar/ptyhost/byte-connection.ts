@@ -15,7 +15,8 @@ import {
 } from '../protocol/ptywire.ts';
 import type * as z from '../protocol/zod.ts';
 import type { Cursor } from './output-log.ts';
-import type { Snapshot, Terminal, TerminalClient } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+import type { Snapshot, TerminalClient } from './terminal-client.ts';
 
 /**
  * One client's byte stream of one terminal: a snapshot, then the output from there on, no more of it unacknowledged

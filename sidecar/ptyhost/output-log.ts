@@ -36,13 +36,26 @@ export class OutputLog {
   /** Serial number of the first entry. */
   #first = 0;
   #end = 0;
+  #lastRest = 0;
+  #resizedAt = 0;
 
   /** Position behind the last byte. */
   get end(): number {
     return this.#end;
   }
 
+  /** The last position at which a parser is at rest. */
+  get lastRest(): number {
+    return this.#lastRest;
+  }
+
+  /** Serial behind the latest resize. */
+  get resizedAt(): number {
+    return this.#resizedAt;
+  }
+
   append(bytes: Buffer, rest: number, hostAnswers: boolean): void {
+    if (rest >= 0) this.#lastRest = this.#end + rest;
     this.#entries.push({
       kind: 'output',
       position: this.#end,
@@ -55,11 +68,7 @@ export class OutputLog {
 
   appendResize(size: Size): void {
     this.#entries.push({ kind: 'resize', position: this.#end, size });
-  }
-
-  /** A cursor behind everything. */
-  cursorAtEnd(): Cursor {
-    return { position: this.#end, serial: this.#first + this.#entries.length };
+    this.#resizedAt = this.#first + this.#entries.length;
   }
 
   /** The next entry at `cursor` that holds something unread, or undefined at the end. */

@@ -12,69 +12,21 @@ import type {
 } from '../protocol/ptywire.ts';
 import type { LoadedPty } from './native-pty.ts';
 import { OutputFilter } from './output-filter.ts';
-import { type Cursor, type LogEntry, type OutputEntry, OutputLog } from './output-log.ts';
-import type { ParseScheduler, ParseTask } from './parse-scheduler.ts';
-import { isRunning, processTree, signal } from './process-tree.ts';
+import { type Cursor, type LogEntry, OutputLog } from './output-log.ts';
+import { Pace } from './pace.ts';
+import type { ParseScheduler } from './parse-scheduler.ts';
+import { signal } from './process-tree.ts';
 import { STATUS_REPLY } from './program-status.ts';
 import { PtyProcess } from './pty-process.ts';
-import { Screen } from './screen.ts';
+import { ScreenParser } from './screen-parser.ts';
 import type { ScrollbackFile } from './scrollback-file.ts';
+import { StatusRecords } from './status-records.ts';
+import { RETAINED, type TerminalClient } from './terminal-client.ts';
+import { TerminalEvents } from './terminal-events.ts';
+import { TreeKill } from './tree-kill.ts';
 
 /** Output is cut into entries of about this many bytes, each parsed in one go: 16 KiB take about 0.6 ms. */
 const ENTRY_BYTES = 16 * 1024;
-
-/** Unparsed bytes at which the program is stopped, and at which it goes on. */
-const PARSE_HIGH = 4 * 1024 * 1024;
-const PARSE_LOW = 1024 * 1024;
-
-/** How far a client may stay behind before it gets a snapshot instead of what it missed, in bytes. */
-const RETAINED = 1024 * 1024;
-
-/** Longest sequence that is held back from the parser until it is complete, in bytes. */
-const MAX_SEQUENCE = 64 * 1024;
-
-/** Bytes of an unfinished sequence of more than {@link MAX_SEQUENCE} that are repeated behind a snapshot. */
-const INTRODUCER = 32;
-
-/** Time without an acknowledgement after which a client with a full window no longer holds the program up. */
-const STALL_MS = 1_000;
-
-const BELL_MS = 250;
-const ACTIVITY_MS = 500;
-const MAX_STATUS_RECORDS = 64;
-
-/** One client's stream of a terminal. The terminal calls these; none of them may throw. */
-export interface TerminalClient {
-  /**
-   * `joining` and `lagging` ones wait for a snapshot: the first at once, the second when it has room for it.
-   * `live` ones follow the output.
-   */
-  readonly state: 'joining' | 'live' | 'lagging';
-  readonly answersQueries: boolean;
-  /** What was sent so far. */
-  readonly cursor: Cursor;
-  /** Its window is full. */
-  readonly full: boolean;
-  /** Monotonic time of the last acknowledgement, or of the attaching. */
-  readonly heardAt: number;
-  /** Ready for a snapshot: everything that was sent is acknowledged. */
-  readonly wantsSnapshot: boolean;
-  /** There may be something to send. */
-  pump(): void;
-  snapshot(snapshot: Snapshot): void;
-  /** Too far behind: what it missed is gone. */
-  lag(): void;
-  /** All output is in the log; after the last of it the client is told the exit. */
-  exited(exit: Exit): void;
-}
-
-export interface Snapshot {
-  at: Cursor;
-  size: Size;
-  /** Text for the screen, or for screen and kept rows. */
-  paint(scrollback: number): string;
-  keptRows: number;
-}
 
 export interface TerminalDependencies {
   pty: LoadedPty;
@@ -89,17 +41,17 @@ export interface TerminalDependencies {
  * One program, its output and everyone who watches it.
  *
  * Output goes two ways that do not wait for each other: to the clients at once, and to the parser behind the headless
- * screen when there is time. What slows the program down is
- * - clients, when every one that keeps up has a full window (as in any terminal, output is paced by who shows it).
- *   One that acknowledges nothing for a second no longer counts; it gets a snapshot when it comes back;
- * - the parser, when it is 4 MiB behind;
- * - a client that attaches, for as long as the parser needs to catch up to its snapshot.
+ * screen when there is time. Both may slow the program down.
  */
-export class Terminal implements ParseTask {
+export class Terminal {
   readonly id: string;
   readonly #deps: TerminalDependencies;
   readonly #process: PtyProcess;
-  readonly #screen: Screen;
+  readonly #kill: TreeKill;
+  readonly #pace: Pace;
+  readonly #parser: ScreenParser;
+  readonly #events: TerminalEvents;
+  readonly #status = new StatusRecords();
   readonly #filter = new OutputFilter();
   readonly #output = new OutputLog();
   readonly #argv: string[];
@@ -107,35 +59,11 @@ export class Terminal implements ParseTask {
   readonly #startedAt: number;
   readonly #clients = new Set<TerminalClient>();
   #size: Size;
-  /** The size that the screen has, which follows behind. */
-  #screenSize: Size;
-  /** Serial behind the latest resize. */
-  #resizedAt = 0;
 
   #raw: Buffer[] = [];
   #rawBytes = 0;
   #flush: NodeJS.Immediate | undefined;
-
-  #parsed: Cursor = { position: 0, serial: 0 };
-  /** The parser is inside no sequence. */
-  #parserRests = true;
-  /** Beginning of the sequence that the parser is inside. */
-  #introducer: Buffer = Buffer.alloc(0);
-  /** The last position at which a parser is at rest. */
-  #lastRest = 0;
-  #hostAnswers = true;
-  #parserPauses = false;
-  #paused = false;
-  #stallTimer: (() => void) | undefined;
-  #waiters: { position: number; done: () => void }[] = [];
-
-  #status = new Map<string, StatusReport>();
-  #lastOutputAt: number;
-  #bellAt = Number.NEGATIVE_INFINITY;
-  #activityTimer: (() => void) | undefined;
   #exit: (Exit & { at: number }) | undefined;
-  #killTimer: (() => void) | undefined;
-  #killNow: (() => void) | undefined;
   #disposed = false;
 
   /** @throws FairleadError `terminal.refused` */
@@ -145,9 +73,7 @@ export class Terminal implements ParseTask {
     this.#argv = params.argv;
     this.#cwd = params.cwd;
     this.#size = { cols: params.cols, rows: params.rows };
-    this.#screenSize = this.#size;
     this.#startedAt = deps.clock.now();
-    this.#lastOutputAt = this.#startedAt;
     this.#process = new PtyProcess(
       deps.pty,
       {
@@ -158,12 +84,25 @@ export class Terminal implements ParseTask {
       },
       { output: (bytes) => this.#onOutput(bytes), exit: (exit) => this.#onExit(exit) },
     );
-    this.#screen = new Screen(this.#size, params.rowsKept, {
-      reply: (data) => {
-        if (this.#hostAnswers) this.#answer(data);
-      },
-      title: (title) => deps.emit({ event: 'title', id: this.id, title }),
-      bell: () => this.#onBell(),
+    this.#kill = new TreeKill(
+      { id: this.id, pid: this.#process.pid, hasExited: () => this.#exit !== undefined },
+      deps.clock,
+      deps.log,
+    );
+    this.#pace = new Pace(this.#process, deps.clock, () => this.#distribute());
+    this.#events = new TerminalEvents({
+      id: this.id,
+      clock: deps.clock,
+      startedAt: this.#startedAt,
+      position: () => this.#output.end,
+      emit: deps.emit,
+    });
+    this.#parser = new ScreenParser(this.#output, this.#size, params.rowsKept, {
+      reply: (data) => this.#answer(data),
+      title: (title) => this.#events.title(title),
+      bell: () => this.#events.bell(),
+      parsed: () => this.#distribute(),
+      failed: (error) => deps.log.error('terminal.parse', { id: this.id, error }),
     });
   }
 
@@ -172,8 +111,6 @@ export class Terminal implements ParseTask {
   }
 
   info(): TerminalInfo {
-    const own = this.#status.get('');
-    const children = [...this.#status].filter(([id]) => id !== '').map(([, report]) => report);
     return {
       id: this.id,
       pid: this.#process.pid,
@@ -181,10 +118,10 @@ export class Terminal implements ParseTask {
       cwd: this.#cwd,
       ...this.#size,
       startedAt: this.#startedAt,
-      lastOutputAt: this.#lastOutputAt,
+      lastOutputAt: this.#events.lastOutputAt,
       position: this.#output.end,
-      title: this.#screen.title,
-      status: own === undefined ? children : [own, ...children],
+      title: this.#parser.title,
+      status: this.#status.list(),
       clients: this.#clients.size,
       ...(this.#exit === undefined ? {} : { exited: this.#exit }),
     };
@@ -203,32 +140,18 @@ export class Terminal implements ParseTask {
     this.#size = { cols: size.cols, rows: size.rows };
     this.#process.resize(this.#size);
     this.#output.appendResize(this.#size);
-    this.#resizedAt = this.#output.cursorAtEnd().serial;
     this.#distribute();
   }
 
   /** Ends the program and all it started: `name` at once, SIGKILL to what is left after `graceMs`. */
   kill(name: NodeJS.Signals, graceMs: number): void {
     if (this.#exit !== undefined) return;
-    const tree = processTree(this.#process.pid);
-    this.#deps.log.info('terminal.kill', { id: this.id, signal: name, processes: tree.length });
-    for (const { pid } of tree) signal(pid, name);
-    // A stopped program gets its signal only when it goes on.
-    for (const { pid } of tree) signal(pid, 'SIGCONT');
-    this.#killTimer?.();
-    this.#killNow = () => {
-      this.#killNow = undefined;
-      this.#killTimer?.();
-      // What was forked meanwhile is found again; once the program is gone its id may be another's.
-      const found = this.#exit === undefined ? processTree(this.#process.pid) : [];
-      for (const mark of [...tree, ...found]) if (isRunning(mark)) signal(mark.pid, 'SIGKILL');
-    };
-    this.#killTimer = this.#deps.clock.after(graceMs, this.#killNow);
+    this.#kill.begin(name, graceMs);
   }
 
   /** Does now what {@link kill} would do after its grace. */
   endKill(): void {
-    this.#killNow?.();
+    this.#kill.end();
   }
 
   attach(client: TerminalClient, size: Size | undefined): void {
@@ -257,13 +180,13 @@ export class Terminal implements ParseTask {
   /** Answers when all output that was there at the call is on the screen. */
   async screen(params: ParsedParamsOf<'screen'>): Promise<ResultOf<'screen'>> {
     this.#flushRaw();
-    await this.#parsedUpTo(this.#output.end);
+    await this.#parser.upTo(this.#output.end);
     return {
-      ...this.#screen.text(),
-      title: this.#screen.title,
-      ...this.#screenSize,
-      position: this.#parsed.position,
-      ...(params.ansi ? { ansi: this.#screen.paint(params.scrollback) } : {}),
+      ...this.#parser.text(),
+      title: this.#parser.title,
+      ...this.#parser.size,
+      position: this.#parser.cursor.position,
+      ...(params.ansi ? { ansi: this.#parser.paint(params.scrollback) } : {}),
     };
   }
 
@@ -275,10 +198,10 @@ export class Terminal implements ParseTask {
   /** Drops everything that is kept. The program must have ended. */
   dispose(): void {
     this.#disposed = true;
-    this.#activityTimer?.();
-    this.#stallTimer?.();
-    this.#deps.scheduler.remove(this);
-    this.#screen.dispose();
+    this.#events.dispose();
+    this.#pace.dispose();
+    this.#deps.scheduler.remove(this.#parser);
+    this.#parser.dispose();
     this.#deps.scrollback.remove();
   }
 
@@ -319,10 +242,9 @@ export class Terminal implements ParseTask {
     }
     if (bytes.length > 0) {
       this.#deps.scrollback.append(this.#output.end, bytes);
-      if (rest >= 0) this.#lastRest = this.#output.end + rest;
       this.#output.append(bytes, rest, !this.#clientAnswers());
     }
-    this.#onActivity();
+    this.#events.activity();
   }
 
   #clientAnswers(): boolean {
@@ -338,7 +260,7 @@ export class Terminal implements ParseTask {
     }
   }
 
-  // ── Clients, parser, pace ──────────────────────────────────────────────────
+  // ── Clients and parser ─────────────────────────────────────────────────────
 
   /** After anything changed: sends, snapshots, schedules parsing, drops what all have read, sets the pace. */
   #distribute(): void {
@@ -346,9 +268,9 @@ export class Terminal implements ParseTask {
     for (const client of this.#clients) client.pump();
     this.#markLagging();
     this.#giveSnapshots();
-    if (this.#canParse()) this.#deps.scheduler.add(this);
+    if (this.#parser.canParse) this.#deps.scheduler.add(this.#parser);
     this.#trim();
-    this.#setPace();
+    this.#pace.set(this.#clients, this.#parser.behind);
   }
 
   #markLagging(): void {
@@ -359,176 +281,43 @@ export class Terminal implements ParseTask {
 
   #giveSnapshots(): void {
     // From the snapshot on the client reads the log: it must not be lagging at once.
-    if (this.#output.end - this.#parsed.position > RETAINED / 2) return;
-    if (!this.#parserRests && this.#introducer.length === 0) return;
-    // A screen that was painted for another size is wrong on a client that has only its own.
-    if (this.#parsed.serial < this.#resizedAt && this.#canParse()) return;
+    if (this.#parser.behind > RETAINED / 2) return;
     for (const client of this.#clients) {
       if (client.state === 'live' || !client.wantsSnapshot) continue;
-      const introducer = this.#parserRests ? '' : this.#introducer.toString('latin1');
-      client.snapshot({
-        at: { ...this.#parsed },
-        size: this.#screenSize,
-        paint: (scrollback) => this.#screen.paint(scrollback) + introducer,
-        keptRows: this.#screen.keptRows,
-      });
+      const snapshot = this.#parser.snapshot();
+      if (snapshot === undefined) return;
+      client.snapshot(snapshot);
       client.pump();
     }
   }
 
   #trim(): void {
-    let slowest = this.#parsed;
+    let slowest = this.#parser.cursor;
     for (const client of this.#clients) {
       if (client.state === 'live' && client.cursor.serial < slowest.serial) slowest = client.cursor;
     }
     this.#output.trim(slowest);
   }
 
-  #setPace(): void {
-    const behind = this.#output.end - this.#parsed.position;
-    if (behind > PARSE_HIGH) this.#parserPauses = true;
-    else if (behind <= PARSE_LOW) this.#parserPauses = false;
-    const pause = this.#parserPauses || this.#clientsPause(behind);
-    if (pause === this.#paused) return;
-    this.#paused = pause;
-    if (pause) this.#process.pause();
-    else this.#process.resume();
-  }
-
-  #clientsPause(behind: number): boolean {
-    this.#stallTimer?.();
-    this.#stallTimer = undefined;
-    let full = 0;
-    const now = this.#deps.clock.monotonic();
-    let oldest = now;
-    for (const client of this.#clients) {
-      if (client.state === 'joining') {
-        if (behind > RETAINED / 2) return true;
-      } else if (client.state === 'live') {
-        if (!client.full) return false;
-        if (now - client.heardAt < STALL_MS) {
-          full += 1;
-          oldest = Math.min(oldest, client.heardAt);
-        }
-      }
-    }
-    if (full === 0) return false;
-    this.#stallTimer = this.#deps.clock.after(oldest + STALL_MS - now + 1, () => this.#distribute());
-    return true;
-  }
-
-  parseSlice(): boolean {
-    const entry = this.#output.next(this.#parsed);
-    if (this.#disposed || entry === undefined || !this.#canParse()) return false;
-    if (entry.kind === 'resize') {
-      this.#screenSize = entry.size;
-      this.#screen.resize(entry.size);
-      this.#parsed.serial += 1;
-    } else {
-      this.#parseOutput(entry);
-    }
-    this.#wake();
-    this.#distribute();
-    return this.#canParse();
-  }
-
-  /** Whether a slice would get further. A sequence without an end waits for it, as long as it is short. */
-  #canParse(): boolean {
-    const entry = this.#output.next(this.#parsed);
-    if (entry === undefined) return false;
-    if (entry.kind === 'resize') return true;
-    return (
-      this.#parsed.position < this.#lastRest ||
-      this.#introducer.length > 0 ||
-      this.#exit !== undefined ||
-      this.#output.end - this.#parsed.position > MAX_SEQUENCE
-    );
-  }
-
-  #parseOutput(entry: OutputEntry): void {
-    const from = this.#parsed.position - entry.position;
-    const rests = entry.rest > this.#parsed.position;
-    const to = rests ? entry.rest - entry.position : entry.bytes.length;
-    const bytes = entry.bytes.subarray(from, to);
-    if (rests) {
-      this.#introducer = Buffer.alloc(0);
-    } else if (this.#parserRests && this.#parsed.position >= this.#lastRest) {
-      this.#introducer = Buffer.from(bytes.subarray(0, INTRODUCER));
-    }
-    this.#parserRests = rests;
-    this.#hostAnswers = entry.hostAnswers;
-    const failure = this.#screen.parse(bytes);
-    if (failure !== undefined) this.#deps.log.error('terminal.parse', { id: this.id, error: failure });
-    this.#parsed.position += bytes.length;
-  }
-
-  #parsedUpTo(position: number): Promise<void> {
-    if (!this.#canParse() || this.#parsed.position >= position) return Promise.resolve();
-    return new Promise((done) => this.#waiters.push({ position, done }));
-  }
-
-  #wake(): void {
-    if (this.#waiters.length === 0) return;
-    const stuck = !this.#canParse();
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const waiter of waiters) {
-      if (stuck || this.#parsed.position >= waiter.position) waiter.done();
-      else this.#waiters.push(waiter);
-    }
-  }
-
   // ── What is told about it ──────────────────────────────────────────────────
 
   #onStatus(report: StatusReport): void {
-    const id = report.id ?? '';
-    // Again at the end, so that the oldest is the first.
-    this.#status.delete(id);
-    if (id === '' || report.state !== 'clear') this.#status.set(id, report);
-    if (this.#status.size > MAX_STATUS_RECORDS) {
-      for (const oldest of this.#status.keys()) {
-        if (oldest === '') continue;
-        this.#status.delete(oldest);
-        break;
-      }
-    }
-    this.#deps.emit({ event: 'status', id: this.id, status: report });
-  }
-
-  #onBell(): void {
-    const now = this.#deps.clock.monotonic();
-    if (now - this.#bellAt < BELL_MS) return;
-    this.#bellAt = now;
-    this.#deps.emit({ event: 'bell', id: this.id });
-  }
-
-  #onActivity(): void {
-    this.#lastOutputAt = this.#deps.clock.now();
-    this.#activityTimer ??= this.#deps.clock.after(ACTIVITY_MS, () => {
-      this.#activityTimer = undefined;
-      this.#tellActivity();
-    });
-  }
-
-  #tellActivity(): void {
-    this.#deps.emit({ event: 'activity', id: this.id, at: this.#lastOutputAt, position: this.#output.end });
+    this.#status.add(report);
+    this.#events.status(report);
   }
 
   #onExit(exit: Exit): void {
     this.#takeIn();
     this.#exit = { ...exit, at: this.#deps.clock.now() };
+    this.#parser.endOutput();
     this.#deps.log.info('terminal.exit', { id: this.id, ...exit });
     // What the program left running on this terminal learns that it is gone, as from a window that closes.
     signal(-this.#process.pid, 'SIGHUP');
-    if (this.#activityTimer !== undefined) {
-      this.#activityTimer();
-      this.#activityTimer = undefined;
-      this.#tellActivity();
-    }
+    this.#events.flush();
     for (const client of this.#clients) client.exited(exit);
     this.#flushRaw();
     this.#distribute();
-    this.#deps.emit({ event: 'exit', id: this.id, exit, at: this.#exit.at });
+    this.#events.exit(exit, this.#exit.at);
   }
 }
 
