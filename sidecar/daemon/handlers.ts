@@ -11,6 +11,7 @@ import type { Report } from '../sessions/progress.ts';
 import { type Client, type Handler, type Handlers, parse, type RequestEnd } from './client.ts';
 import type { PersonLink } from './person-link.ts';
 import { progressOf } from './progress.ts';
+import type { StopOptions, Stopped } from './stop-request.ts';
 
 type DiffRequest = z.output<typeof protocol.Diff.params>;
 
@@ -23,11 +24,7 @@ export interface Parts {
   person: PersonLink;
   status(): Promise<protocol.SidecarStatus>;
   doctor(folder: string | null, client: Client): Promise<protocol.Finding[]>;
-  stop(
-    options: { terminals: boolean; onlyIfIdle: boolean },
-    asker: Client,
-    report: Report,
-  ): Promise<{ stopped: boolean; running: number; ended: number; orphans: number }>;
+  stop(options: StopOptions, asker: Client, report: Report): Promise<Stopped>;
   /** Sends this client everything that happens from here on. */
   follow(client: Client): void;
   /** @throws FairleadError `base.missing`: nothing lands on such a branch, and no repository has it */

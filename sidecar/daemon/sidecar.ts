@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -15,16 +14,14 @@ import type { Log } from '../platform/log.ts';
 import { MIGRATIONS } from '../platform/migrations.ts';
 import { findNode, type NodeRuntime } from '../platform/node-runtime.ts';
 import type { Paths } from '../platform/paths.ts';
-import { isAlive, systemProcesses } from '../platform/processes.ts';
+import { systemProcesses } from '../platform/processes.ts';
 import { Store } from '../platform/store.ts';
-import type { QueueEntry } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
 import {
   EntryChanged,
   EventHappened,
   PROTOCOL_VERSIONS,
   SessionChanged,
-  SidecarEnding,
   type SidecarInfo,
   type SidecarStatus,
 } from '../protocol/protocol.ts';
@@ -32,30 +29,28 @@ import type { LandingStep } from '../queue/context.ts';
 import { EntryTable } from '../queue/entry-table.ts';
 import { HandBackTable } from '../queue/hand-back-table.ts';
 import { MergeQueue } from '../queue/merge-queue.ts';
-import { gitOf, type SessionContext } from '../sessions/context.ts';
+import type { SessionContext } from '../sessions/context.ts';
 import { FleetEvents } from '../sessions/events.ts';
 import { Fleet } from '../sessions/fleet.ts';
 import { findRepository } from '../sessions/found-repository.ts';
 import { requireBaseSomewhere } from '../sessions/known-base.ts';
-import type { Report } from '../sessions/progress.ts';
-import type { PromptRecord } from '../sessions/record.ts';
-import { SessionContents } from '../sessions/session-contents.ts';
-import { changesOfSession, diffOfSession, diffOfSessions } from '../sessions/session-diff.ts';
 import { SessionTable } from '../sessions/table.ts';
 import { TerminalHost } from '../sessions/terminal-host.ts';
 import { connectPtyHost } from '../terminals/ptyhost-daemon.ts';
 import type { Client } from './client.ts';
 import { inspect } from './doctor.ts';
+import { tellWaits } from './end-waits.ts';
 import { faultPoint } from './fault-point.ts';
+import { Followers } from './followers.ts';
 import { handlersOf } from './handlers.ts';
 import { HomeWatch } from './home-watch.ts';
 import { IdleEnd } from './idle-end.ts';
-import { memoryOf } from './memory.ts';
 import { PersonLink } from './person-link.ts';
+import { queuedSessions } from './queued-sessions.ts';
 import { SocketServer } from './server.ts';
-
-/** How long the ptyhost is waited for after it was told to end, in milliseconds. */
-const END_WITHIN_MS = 5_000;
+import { SessionChanges } from './session-changes.ts';
+import { readStatus } from './sidecar-status.ts';
+import { StopRequest } from './stop-request.ts';
 
 /** How long clients wait for what agents did while no sidecar ran, in milliseconds: long conversations are read. */
 const KNOWN_WITHIN_MS = 1_000;
@@ -65,9 +60,6 @@ const HOUSEKEEPING_AFTER_MS = 300;
 
 /** How long requests are waited for that were cancelled, in milliseconds. */
 const REQUESTS_WITHIN_MS = 5_000;
-
-/** How often it is looked what an end waits for, in milliseconds. */
-const TELL_EVERY_MS = 250;
 
 export interface SidecarOptions {
   paths: Paths;
@@ -94,13 +86,13 @@ export class Sidecar {
   readonly #events: FleetEvents;
   readonly #terminals: TerminalHost;
   readonly #fleet: Fleet;
-  readonly #contents: SessionContents;
+  readonly #changes: SessionChanges;
   readonly #queue: MergeQueue;
   readonly #server: SocketServer;
   readonly #idle: IdleEnd;
   readonly #home: HomeWatch;
   readonly #startedAt: number;
-  readonly #followers = new Set<Client>();
+  readonly #followers = new Followers();
   readonly #onEnd: () => void;
   readonly #closing = new AbortController();
   #ending = false;
@@ -178,7 +170,7 @@ export class Sidecar {
         return entry === undefined ? null : (entry.message ?? entry.state);
       },
       changed: (session) => {
-        for (const client of this.#followers) client.notify(SessionChanged, session);
+        this.#followers.tell(SessionChanged, session);
         // Before every session is known for what it is, nothing may be committed in its worktree.
         if (this.#isKnown) this.#queue.tick();
         this.#idle.look();
@@ -188,22 +180,7 @@ export class Sidecar {
     this.#queue = new MergeQueue({
       entries,
       handBacks,
-      sessions: {
-        resolve: (name) => table.resolve(name),
-        get: (id) => table.get(id),
-        repository: (id) => table.repository(id),
-        setLandTo: (repository, to) => table.setLandTo(repository, to),
-        isInTurn: (id) => fleet.isInTurn(id),
-        turnCount: (id) => table.turnCount(id),
-        setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
-        send: async (id, text, request, signal) => {
-          await fleet.send(id, text, signal, request);
-        },
-        promptState: (request) => promptState(table.promptOf(request)),
-        lastTurn: (id) => table.lastOutcome(id),
-        environment: (session) => table.environment(session.environment),
-        git: (session, folder) => gitOf(context, table.environment(session.environment), folder),
-      },
+      sessions: queuedSessions(context, fleet),
       events: this.#events,
       clock,
       ids,
@@ -211,7 +188,7 @@ export class Sidecar {
       paths,
       configFor,
       changed: (entry) => {
-        for (const client of this.#followers) client.notify(EntryChanged, entry);
+        this.#followers.tell(EntryChanged, entry);
         this.#fleet.announce(entry.session);
         if (entry.state === 'landed')
           void fleet
@@ -222,8 +199,17 @@ export class Sidecar {
       },
       step: (name: LandingStep) => step(name),
     });
-    const contents = new SessionContents(context);
-    this.#contents = contents;
+    const changes = new SessionChanges(context, entries);
+    this.#changes = changes;
+    const stopping = new StopRequest({
+      clock,
+      ptyhostSocket: paths.ptyhostSocket,
+      terminals: this.#terminals,
+      fleet,
+      queue: this.#queue,
+      clients: () => this.#server.clients,
+      end: (asker) => void this.end(asker),
+    });
     const handlers = handlersOf({
       fleet,
       queue: this.#queue,
@@ -237,34 +223,14 @@ export class Sidecar {
         const { host: ptyhost, silent } = this.#terminals;
         return inspect({ paths, folder, environment: client.environment, ptyhost, silent, node });
       },
-      stop: (request, asker, report) => this.#stop(request, asker, report),
-      follow: (client) => this.#follow(client),
+      stop: (request, asker, report) => stopping.run(request, asker, report),
+      follow: (client) => this.#followers.add(client),
       requireBase: async (base, environment) => {
         if (!entries.hasBase(base)) await requireBaseSomewhere(context, base, environment);
       },
-      diff: ({ session, against, stat }, signal) => {
-        const record = table.resolve(session);
-        if (against !== undefined)
-          return diffOfSessions(context, record, table.resolve(against), { stat, signal });
-        return diffOfSession(context, record, { stat, landings: entries.landings(record.id), signal });
-      },
-      changes: async (session, signal) => {
-        const record = table.resolve(session);
-        const landings = entries.landings(record.id);
-        const { from, to, files } = await changesOfSession(context, record, { landings, signal });
-        return {
-          from,
-          to,
-          files: files.map(({ path, oldPath = null, status, added = null, deleted = null }) => ({
-            path,
-            oldPath,
-            status,
-            added,
-            deleted,
-          })),
-        };
-      },
-      contents: (session, path, commit) => contents.read(table.resolve(session), path, commit),
+      diff: (request, signal) => changes.diff(request, signal),
+      changes: (session, signal) => changes.changes(session, signal),
+      contents: (session, path, commit) => changes.contents(session, path, commit),
       findRepository: (request, environment) => findRepository(context, request, environment),
     });
     this.#server = new SocketServer(
@@ -288,9 +254,7 @@ export class Sidecar {
       log.error('home is gone', { home: paths.home });
       void this.end();
     });
-    this.#events.listen((event) => {
-      for (const client of this.#followers) client.notify(EventHappened, event);
-    });
+    this.#events.listen((event) => this.#followers.tell(EventHappened, event));
   }
 
   /** Takes up what was left, then listens: whoever connects sees the fleet as it is, or soon how it is. */
@@ -332,13 +296,13 @@ export class Sidecar {
     this.#home.stop();
     const { log } = this.#platform;
     this.#server.stopListening();
-    const endTelling = this.#tellWaits(asker);
+    const endTelling = tellWaits(this.#queue, asker, this.#platform);
     // One that fails must not keep the others, nor the process, from ending.
     for (const [part, end] of [
       ['requests', () => this.#endRequests()],
       ['queue', () => this.#queue.stop()],
       ['fleet', () => this.#fleet.stop()],
-      ['contents', () => this.#contents[Symbol.dispose]()],
+      ['contents', () => this.#changes[Symbol.dispose]()],
       ['server', () => this.#server.close()],
       ['scanner', () => this.#scanner.close()],
       ['store', () => this.#store.close()],
@@ -362,25 +326,6 @@ export class Sidecar {
     await Promise.race([this.#server.endRequests(reason), sleep(REQUESTS_WITHIN_MS)]);
   }
 
-  /** Tells what is waited for, each time that changes, until the function that is returned is called. */
-  #tellWaits(asker: Client | undefined): () => void {
-    const { clock, log } = this.#platform;
-    let told = '';
-    let cancel: () => void = () => {};
-    const look = () => {
-      const waitsFor = this.#queue.underWay.map(waitOf);
-      const now = JSON.stringify(waitsFor);
-      if (now !== told && waitsFor.length > 0) {
-        log.info('end waits', { for: waitsFor });
-        asker?.notify(SidecarEnding, { waitsFor });
-      }
-      told = now;
-      cancel = clock.after(TELL_EVERY_MS, look);
-    };
-    look();
-    return () => cancel();
-  }
-
   #info(): SidecarInfo {
     return {
       protocol: PROTOCOL_VERSIONS,
@@ -392,141 +337,19 @@ export class Sidecar {
     };
   }
 
-  #follow(client: Client): void {
-    this.#followers.add(client);
-    client.gone.addEventListener('abort', () => this.#followers.delete(client), { once: true });
-  }
-
-  async #status(): Promise<SidecarStatus> {
-    if (this.#terminals.host !== undefined) {
-      await this.#terminals
-        .refresh()
-        .catch((error: unknown) => this.#platform.log.warn('ptyhost not asked', { error: messageOf(error) }));
-    }
-    const { host, silent } = this.#terminals;
-    const owners = this.#fleet.terminalOwners();
-    return {
-      sidecar: {
-        pid: process.pid,
-        version: BUILD.version,
-        build: BUILD.id,
-        startedAt: this.#startedAt,
-        memoryBytes: process.memoryUsage.rss(),
-        clients: this.#server.clients.size,
-      },
-      ptyhost:
-        host === undefined
-          ? null
-          : {
-              pid: host.pid,
-              version: host.host,
-              terminals: this.#terminals.terminals.length,
-              memoryBytes: memoryOf(host.pid),
-            },
-      ptyhostFault: silent === undefined ? null : `${silent.message} ${silent.hint ?? ''}`.trim(),
+  #status(): Promise<SidecarStatus> {
+    return readStatus({
+      terminals: this.#terminals,
+      fleet: this.#fleet,
+      clients: () => this.#server.clients.size,
+      startedAt: this.#startedAt,
       home: this.#options.paths.home,
-      sessions: this.#fleet.countStates(),
-      terminals: this.#terminals.terminals.map((terminal) => ({
-        id: terminal.id,
-        session: owners.get(terminal.id)?.session ?? null,
-        pane: owners.get(terminal.id)?.pane ?? 'other',
-        pid: terminal.pid,
-        startedAt: terminal.startedAt,
-        running: terminal.exited === undefined,
-      })),
-    };
-  }
-
-  async #stop(
-    request: { terminals: boolean; onlyIfIdle: boolean },
-    asker: Client,
-    report: Report,
-  ): Promise<{ stopped: boolean; running: number; ended: number; orphans: number }> {
-    const running = () => this.#terminals.terminals.filter(({ exited }) => exited === undefined).length;
-    const others = [...this.#server.clients].some((client) => client !== asker);
-    if (request.onlyIfIdle && (others || this.#queue.isAtWork || this.#fleet.isAnyInTurn())) {
-      return { stopped: false, running: running(), ended: 0, orphans: 0 };
-    }
-    let ended = 0;
-    if (request.terminals) {
-      const { ptyhostSocket } = this.#options.paths;
-      // What there is to end is known from a ptyhost that has told.
-      if (this.#terminals.host !== undefined || existsSync(ptyhostSocket)) await this.#terminals.open();
-      ended = this.#agentsRunning();
-      if (ended > 0) {
-        asker.notify(SidecarEnding, {
-          waitsFor: [ended === 1 ? 'one agent to end' : `${ended} agents to end`],
-        });
-        report(ended === 1 ? 'Ending one agent' : `Ending ${ended} agents`, 0);
-      }
-      await this.#fleet.stopAll();
-      report('Ending the terminals', 60);
-      if (this.#terminals.host !== undefined || existsSync(ptyhostSocket)) {
-        await this.#terminals.open();
-        const pid = this.#terminals.host?.pid;
-        await this.#terminals.shutdown();
-        if (pid !== undefined) await this.#gone(pid);
-      }
-    }
-    const left = request.terminals ? 0 : running();
-    report('Ending the sidecar', 90);
-    for (const client of this.#server.clients) {
-      if (client !== asker) client.notify(SidecarEnding, { waitsFor: [] });
-    }
-    // After the answer has gone out.
-    setTimeout(() => void this.end(asker), 20);
-    return { stopped: true, running: left, ended, orphans: this.#fleet.orphans.size };
-  }
-
-  /** Agents of sessions, and those that nobody knows of any more unless they are being ended already. */
-  #agentsRunning(): number {
-    const owners = this.#fleet.terminalOwners();
-    return this.#terminals.terminals.filter(
-      ({ id, exited }) =>
-        exited === undefined && owners.get(id)?.pane !== 'shell' && !this.#fleet.orphans.has(id),
-    ).length;
-  }
-
-  /** Waits until a process has ended, for as long as somebody who waits for the answer would. */
-  async #gone(pid: number): Promise<void> {
-    const { clock } = this.#platform;
-    const start = clock.monotonic();
-    while (isAlive(pid) && clock.monotonic() - start < END_WITHIN_MS) await sleep(20);
+      log: this.#platform.log,
+    });
   }
 
   #isBusy(): boolean {
     const live = this.#terminals.terminals.some(({ exited }) => exited === undefined);
     return live || this.#server.clients.size > 0 || this.#queue.isBusy || this.#fleet.isAnyInTurn();
-  }
-}
-
-/** What has become of a prompt, for the queue. */
-function promptState(prompt: PromptRecord | undefined): 'none' | 'open' | 'arrived' | 'lost' {
-  switch (prompt?.state) {
-    case undefined:
-      return 'none';
-    case 'waiting':
-    case 'sent':
-      return 'open';
-    case 'confirmed':
-      return 'arrived';
-    case 'failed':
-      return 'lost';
-  }
-}
-
-/** What the end of a landing's step means for whoever waits for it. */
-function waitOf({ title, base, state, target, remote }: QueueEntry): string {
-  switch (state) {
-    case 'securing':
-      return `the commit of "${title}", with the hooks of the repository`;
-    case 'checking':
-      return `the check of "${title}" to end`;
-    case 'swapping':
-      return target === 'remote'
-        ? `the push of "${title}" to ${remote ?? 'the remote'}`
-        : `"${title}" to land on ${base}`;
-    default:
-      return `the landing of "${title}" on ${base}`;
   }
 }
