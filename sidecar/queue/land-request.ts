@@ -11,6 +11,16 @@ import type { SessionRecord } from '../sessions/record.ts';
 import type { QueueContext } from './context.ts';
 import { localCommits } from './local-commits.ts';
 
+export interface LandRequest {
+  session: string;
+  to?: LandTarget | undefined;
+  check?: string | undefined;
+  method?: LandMethod | undefined;
+  withLocalCommits: boolean;
+  /** Sessions that have to land before. A waiting entry that is landed again without any keeps its own. */
+  after?: readonly string[] | undefined;
+}
+
 /** What landing would do, for the person to say yes to; see `queue/preview`. */
 export interface LandPreview {
   /** Null: the person has to say, once a repository. */
@@ -93,12 +103,7 @@ export async function requireLandable(
   context: QueueContext,
   session: SessionRecord,
   repository: Repository,
-  request: {
-    to?: LandTarget | undefined;
-    method?: LandMethod | undefined;
-    check?: string | undefined;
-    withLocalCommits: boolean;
-  },
+  request: Omit<LandRequest, 'session' | 'after'>,
 ): Promise<LandDecision> {
   await requireGit(repository.git, LANDING_NEEDS_GIT, 'landing');
   const { main } = context.sessions.repository(session.repository);

@@ -1,37 +1,24 @@
 import type { Merger } from '../git/merging.ts';
-import type { LandMethod, LandTarget, QueueEntry } from '../protocol/entry.ts';
+import type { QueueEntry } from '../protocol/entry.ts';
 import { FairleadError, messageOf } from '../protocol/errors.ts';
-import { hasEnded } from '../protocol/landing.ts';
 import type { SessionRecord } from '../sessions/record.ts';
 import { Serial } from '../sessions/serial.ts';
-import { attemptLanding } from './attempt.ts';
+import { admit } from './admission.ts';
 import type { QueueContext } from './context.ts';
-import { requireDependencies, unlandedBefore, waitForOthers } from './dependencies.ts';
+import { unlandedBefore } from './dependencies.ts';
+import { EntryLanding } from './entry-landing.ts';
+import { EntryNews } from './entry-news.ts';
 import { alreadyQueued, type EntryRecord } from './entry-table.ts';
-import { baseKey, entryView } from './entry-view.ts';
-import { offerHandBack } from './hand-back-offer.ts';
+import { baseKey } from './entry-view.ts';
 import { HandBacks } from './hand-backs.ts';
-import { type LandDecision, type LandPreview, previewLanding, requireLandable } from './land-request.ts';
-import { LandingCommits } from './landing-commits.ts';
+import { LandOrder } from './land-order.ts';
+import { type LandPreview, type LandRequest, previewLanding } from './land-request.ts';
 import { MergedCheck } from './merged-check.ts';
 import { Mergers } from './mergers.ts';
 import { type Outcome, RETRY_MS } from './outcome.ts';
 import { CutOffSwaps, clearLeftovers } from './recovery.ts';
-import { secureWork } from './securing.ts';
 import { settle } from './settlement.ts';
 import { StandingFailures } from './standing-failures.ts';
-import { resolveIntent } from './swapping.ts';
-import { troubleOf } from './trouble.ts';
-
-export interface LandRequest {
-  session: string;
-  to?: LandTarget | undefined;
-  check?: string | undefined;
-  method?: LandMethod | undefined;
-  withLocalCommits: boolean;
-  /** Sessions that have to land before. A waiting entry that is landed again without any keeps its own. */
-  after?: readonly string[] | undefined;
-}
 
 /** An attempt that runs. */
 interface Running {
@@ -40,7 +27,6 @@ interface Running {
   settled: Promise<void>;
 }
 
-const ENDED_SHOWN = 100;
 /** Between two looks at the same thing, at least, in milliseconds. */
 const LOOK_AGAIN = 1_000;
 
@@ -60,27 +46,28 @@ export class MergeQueue {
   readonly #cutOff: CutOffSwaps;
   readonly #standing: StandingFailures;
   readonly #handBacks: HandBacks;
-  readonly #commits = new LandingCommits();
   readonly #check = new MergedCheck();
+  readonly #landing: EntryLanding;
+  readonly #order: LandOrder;
+  readonly #news: EntryNews;
   readonly #running = new Map<string, Running>();
-  /** What was last told of an entry. */
-  readonly #told = new Map<string, string>();
   #recovery: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #stopped = false;
 
   constructor(context: QueueContext) {
     this.#context = context;
+    this.#order = new LandOrder(context);
+    this.#news = new EntryNews(context, this.#order);
+    const mergerOf = (session: SessionRecord) => this.#mergerOf(session);
+    const announce = (id: string) => this.#news.announce(id);
+    this.#landing = new EntryLanding(context, { check: this.#check, mergerOf, announce });
     this.#cutOff = new CutOffSwaps(context, this.#mergers);
     this.#standing = new StandingFailures(
       context,
       async (session) => (await this.#mergerOf(session)).repository,
     );
-    this.#handBacks = new HandBacks(context, {
-      mergerOf: (session) => this.#mergerOf(session),
-      announce: (id) => this.#announce(id),
-      landable: () => this.tick(),
-    });
+    this.#handBacks = new HandBacks(context, { mergerOf, announce, landable: () => this.tick() });
   }
 
   /** Looks at everything that is open. Cheap when nothing is due; called at start and after every change. */
@@ -141,43 +128,28 @@ export class MergeQueue {
   }
 
   async #enqueue(session: SessionRecord, request: LandRequest): Promise<QueueEntry> {
-    const { entries, sessions } = this.#context;
-    const open = entries.openOf(session.id);
+    const open = this.#context.entries.openOf(session.id);
     if (open?.state === 'handed-back') {
       if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued();
       return this.view(open.id);
     }
     if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
     const { repository } = await this.#mergerOf(session);
-    const decided = await requireLandable(this.#context, session, repository, {
-      ...request,
-      ...(open === undefined ? {} : asBefore(open, request)),
+    const id = await admit(this.#context, {
+      session,
+      repository,
+      request,
+      waiting: open,
+      check: this.#check,
     });
-    const id = entries.transaction(() => {
-      const now = entries.openOf(session.id);
-      if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
-      const after = requireDependencies(this.#context, session, request.after ?? []);
-      // Where the configuration says it, another answer counts this time only; so does one that nothing lands by yet.
-      if (request.to !== undefined && decided.configured === null && decided.hasWork) {
-        sessions.setLandTo(session.repository, request.to);
-      }
-      return now === undefined
-        ? this.#add(session, decided, request, after)
-        : this.#again(now, decided, request, after);
-    });
-    this.#announce(id);
+    this.#news.announce(id);
     this.tick();
     return this.view(id);
   }
 
   /** The land order; with `ended` the last hundred entries that have ended, too. */
   list(filter: { base?: string | undefined; ended: boolean }): QueueEntry[] {
-    const { entries } = this.#context;
-    const open = entries.open();
-    const records = [...open, ...(filter.ended ? entries.ended(ENDED_SHOWN) : [])];
-    return records
-      .filter((entry) => filter.base === undefined || entry.base === filter.base)
-      .map((entry) => this.#viewOf(entry, open));
+    return this.#order.list(filter);
   }
 
   /**
@@ -207,81 +179,7 @@ export class MergeQueue {
   }
 
   view(id: string): QueueEntry {
-    const { entries } = this.#context;
-    return this.#viewOf(entries.get(id), entries.open());
-  }
-
-  #viewOf(entry: EntryRecord, open: readonly EntryRecord[]): QueueEntry {
-    const { sessions, handBacks } = this.#context;
-    const key = baseKey(entry);
-    const at = open.filter((each) => baseKey(each) === key).findIndex((each) => each.id === entry.id);
-    const { main } = sessions.repository(entry.repository);
-    const handBack = entry.state === 'handed-back' ? handBacks.open(entry.id) : undefined;
-    return entryView(entry, sessions.get(entry.session).title, main, at < 0 ? null : at + 1, handBack);
-  }
-
-  #add(
-    session: SessionRecord,
-    decided: LandDecision,
-    request: LandRequest,
-    after: readonly string[],
-  ): string {
-    const { entries, sessions, ids, clock } = this.#context;
-    const now = clock.now();
-    const { id } = entries.add({
-      id: ids.short(8),
-      session: session.id,
-      repository: session.repository,
-      branch: session.branch,
-      base: session.base,
-      target: decided.target,
-      remote: decided.remote,
-      method: decided.method,
-      check_command: decided.check,
-      with_local_commits: request.withLocalCommits,
-      priority: 0,
-      state: 'queued',
-      reason: null,
-      message: null,
-      paths: [],
-      after_sessions: [...after],
-      head: null,
-      tries: 0,
-      base_moved: 0,
-      cancel: false,
-      landed: null,
-      queued_at: now,
-      changed_at: now,
-      ended_at: null,
-      retry_at: null,
-      rewound_to: null,
-      troubles: 0,
-    });
-    sessions.setLanding(session.id, 'queued', null);
-    return id;
-  }
-
-  /** A waiting entry that the person lands again: as they say this time, with the work as it is, at once. */
-  #again(entry: EntryRecord, decided: LandDecision, request: LandRequest, after: readonly string[]): string {
-    const { entries } = this.#context;
-    this.#check.forget();
-    // As long as it may have happened, what was begun stays as it is.
-    const mayHaveMoved = entries.intent(entry.id) !== undefined;
-    entries.update(entry.id, {
-      retry_at: null,
-      ...(mayHaveMoved
-        ? {}
-        : {
-            target: decided.target,
-            remote: decided.remote,
-            method: decided.method,
-            check_command: decided.check,
-            with_local_commits: request.withLocalCommits || entry.with_local_commits,
-            after_sessions: after.length > 0 ? [...after] : entry.after_sessions,
-            head: null,
-          }),
-    });
-    return entry.id;
+    return this.#order.entry(id);
   }
 
   #mergerOf(session: SessionRecord): Promise<Merger> {
@@ -349,88 +247,13 @@ export class MergeQueue {
   }
 
   async #attempt(entry: EntryRecord, signal: AbortSignal): Promise<void> {
-    let outcome: Outcome;
-    try {
-      outcome = await this.#advance(entry, signal);
-    } catch (error) {
-      if (isCancelled(error, signal)) {
-        // What was begun may have happened: it is looked at anew, as after a crash.
-        if (this.#context.entries.intent(entry.id) !== undefined) return;
-        outcome = { kind: 'cancelled' };
-      } else {
-        this.#context.log.error('attempt failed', { entry: entry.id, error: messageOf(error) });
-        outcome = troubleOf(error);
-      }
-    }
-    this.#settle(entry.id, outcome);
-  }
-
-  /** One attempt, whatever state the entry was left in. */
-  async #advance(entry: EntryRecord, signal: AbortSignal): Promise<Outcome> {
-    const { entries, sessions } = this.#context;
-    const session = sessions.get(entry.session);
-    const merger = await this.#mergerOf(session);
-    const intent = entries.intent(entry.id);
-    if (intent !== undefined) return resolveIntent(this.#context, merger.repository, entry, intent, signal);
-    if (entry.cancel) return { kind: 'cancelled' };
-    const others = waitForOthers(this.#context, entry);
-    if (others !== undefined) return others;
-    let { head } = entry;
-    if (head === null) {
-      this.#enter(entry.id, 'securing');
-      const secured = await secureWork(this.#context, merger.repository, session);
-      if (secured.kind !== 'secured') return secured;
-      head = secured.head;
-    }
-    entries.update(entry.id, { head });
-    this.#enter(entry.id, 'merging');
-    // What the person is needed for stays up until it is known that they are not.
-    sessions.setLanding(session.id, 'landing', entry.state === 'waiting' ? session.demand : null);
-    const outcome = await attemptLanding(this.#context, {
-      entry: { ...entries.get(entry.id), head },
-      session,
-      merger,
-      commits: this.#commits,
-      check: this.#check,
-      signal,
-      enter: (state) => this.#enter(entry.id, state),
-    });
-    if (outcome.kind !== 'conflict') return outcome;
-    return offerHandBack(this.#context, entries.get(entry.id), sessions.get(session.id), outcome);
-  }
-
-  #enter(id: string, state: 'securing' | 'merging' | 'checking' | 'swapping'): void {
-    this.#context.entries.update(id, {
-      state,
-      reason: null,
-      message: null,
-      paths: [],
-      retry_at: null,
-      changed_at: this.#context.clock.now(),
-    });
-    this.#announce(id);
+    const outcome = await this.#landing.run(entry, signal);
+    if (outcome !== undefined) this.#settle(entry.id, outcome);
   }
 
   #settle(id: string, outcome: Outcome): void {
-    for (const changed of settle(this.#context, id, outcome)) this.#announce(changed);
+    for (const changed of settle(this.#context, id, outcome)) this.#news.announce(changed);
     if (outcome.kind === 'handed-back') this.#handBacks.look();
-  }
-
-  /** Tells clients; an event is what is worth a line in the history, not that something was tried again in vain. */
-  #announce(id: string): void {
-    const view = this.view(id);
-    const { state, reason, message } = view;
-    const isUnderway = ['securing', 'merging', 'checking', 'swapping'].includes(state);
-    const before = this.#told.get(id) ?? '';
-    const line = JSON.stringify([state, reason, message]);
-    if (line !== before && !(isUnderway && before.startsWith('["waiting"'))) {
-      this.#told.set(id, line);
-      const { session } = view;
-      const text = message ?? state;
-      this.#context.events.add({ kind: 'entry-changed', session, state: null, entry: state, message: text });
-    }
-    if (hasEnded(state)) this.#told.delete(id);
-    this.#context.changed(view);
   }
 
   /** Comes back when the first of those that wait is due. */
@@ -449,18 +272,4 @@ export class MergeQueue {
       this.#cancelTimer = this.#context.clock.after(Math.max(LOOK_AGAIN, ms), () => this.tick());
     }
   }
-}
-
-function isCancelled(error: unknown, signal: AbortSignal): boolean {
-  return signal.aborted && error instanceof FairleadError && error.code === 'cancelled';
-}
-
-/** How a waiting entry lands where the person does not say otherwise. */
-function asBefore(entry: EntryRecord, request: LandRequest) {
-  return {
-    to: request.to ?? entry.target,
-    method: request.method ?? entry.method,
-    check: request.check ?? entry.check_command ?? undefined,
-    withLocalCommits: request.withLocalCommits || entry.with_local_commits,
-  };
 }

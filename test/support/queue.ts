@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { EntryReason, EntryState, QueueEntry } from '../../sidecar/protocol/entry.ts';
-import type { LandRequest } from '../../sidecar/queue/merge-queue.ts';
+import type { LandRequest } from '../../sidecar/queue/land-request.ts';
 import type { SessionRecord } from '../../sidecar/sessions/record.ts';
 import { type OpenQueue, type OpenQueueOptions, openQueue } from './open-queue.ts';
 import { type Files, TestRepository } from './repository.ts';
