@@ -75,7 +75,8 @@ describe('attach', { timeout: TIMEOUT }, () => {
       cwd: world.repository.folder,
       cols: 200,
     });
-    await terminal.shows('Ctrl-\\ leaves');
+    // The agent's screen is drawn over it at once.
+    await expect.poll(() => terminal.output, { timeout: 20_000 }).toContain('Ctrl-\\ leaves');
     expect(terminal.output).toContain('say hello');
     await terminal.shows('Hello.');
     expect(await sizeOfAgent(world, session.id)).toBe(await before);
