@@ -16,7 +16,7 @@ export interface HandBackListener {
   landable(): void;
 }
 
-/** How a hand-back stands: every write to its row, its entry and its session. */
+/** How a hand-back stands: what is written of that to its row, its entry and its session. */
 export class HandBackStatus {
   readonly #context: QueueContext;
   readonly #listener: HandBackListener;
