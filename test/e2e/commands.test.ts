@@ -30,6 +30,25 @@ describe('New Session', () => {
     await window.pick('2');
     await window.pick(/Uncommitted changes.*stay behind/);
     await window.question.getByText('copied into the worktree').waitFor();
+
+    // Back leads to the prompt as it was typed, and what was chosen stays chosen.
+    await window.question.getByRole('button', { name: /^Back/ }).click();
+    await window.question.getByText('What shall the agent do?').waitFor({ state: 'attached' });
+    await expect.poll(() => window.question.locator('input.input').inputValue()).toBe('Finish the draft');
+    await window.page.keyboard.press('Escape');
+    await window.question.waitFor({ state: 'hidden' });
+    await window.command('Fairlead: New Session');
+    await expect.poll(() => window.question.locator('input.input').inputValue()).toBe('Finish the draft');
+    await window.page.keyboard.press('Enter');
+    await window.question.getByText('Start', { exact: true }).waitFor();
+    for (const chosen of [
+      /Base.*release/,
+      /Permission mode.*acceptEdits/,
+      /Attempts.*2 side by side/,
+      /Uncommitted changes.*copied into the worktree/,
+    ]) {
+      await window.question.locator('.monaco-list-row', { hasText: chosen }).waitFor();
+    }
     await window.pick('Start');
     await expect.poll(() => window.fleet.row('Finish the draft').count()).toBe(2);
     const made = (await world.json<Session[]>('ls')).filter(({ title }) => title === 'Finish the draft');
@@ -115,6 +134,23 @@ describe('Land', () => {
     await window.press(window.dialog, 'Land Them Too');
     await window.notification(/Landed on origin\/main as \w+: "Say more"/).waitFor();
     expect([remote.show('main', 'more.txt'), remote.show('main', 'mine.md')]).toEqual(['More.\n', 'Mine.\n']);
+
+    // The answer of the first time is asked for again by Land To… alone.
+    await writes(app, 'Say it here', 'here.txt', 'Here.\n');
+    await window.fleet.choose(window.fleet.row('Say it here'), 'Land To…');
+    await window.question.getByText('Where does main land?').waitFor();
+    await window.question
+      .locator('.monaco-list-row', { hasText: /Push to origin\/main.*as it is now/ })
+      .waitFor();
+    await app.picture(window, 'land to');
+    await window.pick('Only in this clone');
+    await window.press(window.dialog, 'Commit and Land');
+    await window.notification('main lands in this clone only from now on').waitFor();
+    await window.notification(/Landed on main as \w+: "Say it here"/).waitFor();
+    expect([repository.show('main', 'here.txt'), remote.show('main', 'here.txt')]).toEqual([
+      'Here.\n',
+      undefined,
+    ]);
   });
 });
 
@@ -203,12 +239,19 @@ describe('commands of a session', () => {
   it('take it out of the queue', async ({ app, window }) => {
     const { world } = app;
     const session = await writes(app, 'Wait in line', 'line.txt', 'In line.\n');
-    await world.json('land', session.id, '--yes', '--check', 'sleep 1000', '--no-wait');
     await window.fleet.open();
     const row = window.fleet.row('Wait in line');
+    await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished/);
+    // The palette offers it while something is queued.
+    const removes = async () =>
+      (await window.offered('Fairlead: Re')).includes('Fairlead: Remove from Queue');
+    expect(await removes()).toBe(false);
+    await world.json('land', session.id, '--yes', '--check', 'sleep 1000', '--no-wait');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/landing|queued/);
+    expect(await removes()).toBe(true);
     await window.fleet.choose(row, 'Remove from Queue');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished/);
+    expect(await removes()).toBe(false);
     expect(world.repository.show('main', 'line.txt')).toBeUndefined();
   });
 });
@@ -230,6 +273,7 @@ describe('commands of the window', () => {
     await window.page.locator('.panel').getByText('Connected to the sidecar').first().waitFor();
     const before = await world.json<SidecarStatus>('status');
     await window.command('Fairlead: Restart Sidecar');
+    await window.page.locator('.statusbar-item', { hasText: 'The sidecar was restarted' }).waitFor();
     await expect
       .poll(async () => (await world.json<SidecarStatus>('up').catch(() => undefined)) !== undefined)
       .toBe(true);

@@ -115,10 +115,22 @@ describe('notifications', () => {
     const { world } = app;
     const seen = await asksTo(app, 'Make seen.txt', { first: 'Wait for me' });
     const other = await asksTo(app, 'Make other.txt', { first: 'Wait as well' });
+    const early = await asksTo(app, 'Make early.txt', { first: 'Wait a little' });
     await window.fleet.open();
-    await window.fleet.row('Make seen.txt').click();
-    await window.terminal.shows('Ready.');
     const told = await window.toldNotifications();
+    // Answered before that is left, it is not told at all.
+    await window.fleet.row('Make early.txt').click();
+    await window.terminal.shows('Ready.');
+    await world.json('send', early, 'Wait a little');
+    await window.fleet.row(/Write: early\.txt/).waitFor();
+    await world.json('answer', early, 'allow');
+    await world.finished(early);
+    await expect
+      .poll(() => window.fleet.row('Make early.txt').getAttribute('aria-label'))
+      .toContain('finished');
+
+    await window.fleet.row('Make seen.txt').click();
+    await window.terminal.shows(/Make seen\.txt[\s\S]*Ready\./);
     await world.json('send', seen, 'Wait for me');
     await world.asks(seen);
     await world.json('send', other, 'Wait as well');

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFailed } from 'vitest';
 import { HARBOUR } from '../support/harbour-library.ts';
 import { type Application, PICTURES } from './support/application.ts';
@@ -28,14 +28,16 @@ describe('pictures', () => {
     const harbour = new Harbour(app.world);
     onTestFinished(() => harbour.release());
     // What is done and waits for nothing, side by side.
-    const [rewritten, lands, queued] = await Promise.all([
+    const [rewritten, listed, lands, queued] = await Promise.all([
       harbour.rewrites(),
+      harbour.lists(),
       harbour.finishes('Draw the boats', 'docs/boats.md', '# Boats\n'),
       harbour.finishes('Name the boats', 'docs/names.md', '# Names\n'),
       harbour.elsewhere(),
     ]);
     await Promise.all([harbour.landed(), harbour.sleeps(), harbour.rests(), harbour.interrupted()]);
     await Promise.all([harbour.attempts(), harbour.finishes(), harbour.works(), harbour.waits()]);
+    await harbour.resolves(listed.id);
     // The oldest need is the first.
     await harbour.fails();
     await harbour.plans();
@@ -68,7 +70,7 @@ describe('pictures', () => {
     await window.restMouse();
     await window.widenSidebar(200);
     await app.picture(window, 'fleet narrow');
-    await story(window, harbour);
+    for (const theme of ['light', 'dark'] as const) await story(window, harbour, theme);
     await flows(app, window);
 
     const { session, goOn } = await harbour.begins();
@@ -139,45 +141,63 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   await app.picture(window, 'conversation');
 }
 
-/** The pictures of the walkthrough and of the page that introduces the extension. */
-async function story(window: Workbench, harbour: Harbour): Promise<void> {
-  await window.widenSidebar(340);
-  await window.page.setViewportSize({ width: 1280, height: 800 });
-  await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
-  await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
-  await coloured(window);
-  await window.fleet.row('Add longest() to Harbour').click();
-  await clip(window, 'fairlead');
+/** The pictures of the walkthrough, and in the dark that of the page that introduces the extension. */
+async function story(window: Workbench, harbour: Harbour, theme: 'dark' | 'light'): Promise<void> {
+  const step = (file: string) => clip(window, `media/walkthrough/${file}-${theme}`);
+  const [name, drawn] = THEMES[theme];
+  await window.colourTheme(name, drawn);
+  const asks = window.fleet.row('Add longest() to Harbour');
+  const changes = async () => {
+    await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
+    await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
+    await coloured(window, '.multiDiffEntry');
+  };
+  if (theme === 'dark') {
+    await window.page.setViewportSize({ width: 1280, height: 880 });
+    await window.widenSidebar(340);
+    await changes();
+    await asks.click();
+    await window.raisePanel(440);
+    await clip(window, 'docs/pictures/fairlead');
+  }
 
   await window.command('View: Close All Editors');
   await window.page.setViewportSize({ width: 800, height: 500 });
   await window.widenSidebar(280);
-  await clip(window, 'needs-you');
-
+  await asks.click();
+  await window.command('View: Toggle Maximized Panel');
+  await window.terminal.shows(/Do you want to/);
+  await step('needs-you');
+  await window.command('View: Toggle Maximized Panel');
   await window.command('View: Toggle Panel Visibility');
+
+  await window.openFile('harbour.js');
+  await coloured(window, '.editor-instance');
   await window.command('Fairlead: New Session');
   await window.question.locator('input').fill('Add a method shortest() beside longest()');
-  await clip(window, 'session');
+  await step('session');
   await window.page.keyboard.press('Escape');
 
-  await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
-  await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
-  await coloured(window);
+  await window.command('View: Close All Editors');
+  await changes();
   await window.fleet.act(window.fleet.row('Write a usage section'), 'Land');
   await window.dialog.waitFor();
-  await clip(window, 'land');
+  await step('land');
   await window.page.keyboard.press('Escape');
+  await window.dialog.waitFor({ state: 'hidden' });
   expect(harbour.repository.show('main', 'README.md')).toBe(HARBOUR['README.md']);
 }
 
-/** Waits until the open changes are in the colours of their language. */
-async function coloured(window: Workbench): Promise<void> {
-  await window.page.locator('.multiDiffEntry .view-line span[class*="mtk"]:not(.mtk1)').first().waitFor();
+/** Waits until what is open is in the colours of its language. */
+async function coloured(window: Workbench, editor: string): Promise<void> {
+  await window.page.locator(`${editor} .view-line span[class*="mtk"]:not(.mtk1)`).first().waitFor();
 }
 
-async function clip(window: Workbench, name: string): Promise<void> {
-  mkdirSync(join(PICTURES, 'published'), { recursive: true });
+/** Keeps what is published, as PNG, by its path in the repository. */
+async function clip(window: Workbench, path: string): Promise<void> {
+  const file = join(PICTURES, 'published', `${path}.png`);
+  mkdirSync(dirname(file), { recursive: true });
   await window.restMouse();
   await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
-  await window.page.screenshot({ path: join(PICTURES, 'published', `${name}.png`), animations: 'disabled' });
+  await window.page.screenshot({ path: file, animations: 'disabled' });
 }

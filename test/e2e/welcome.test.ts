@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect } from 'vitest';
+import type { Session } from '../../sidecar/protocol/session.ts';
 import { prompt } from '../support/model/story.ts';
 import { Application } from './support/application.ts';
 import { windowTest } from './support/window-test.ts';
@@ -20,13 +21,31 @@ describe('where there is no session the view says what to do', () => {
   });
 
   it('in a folder without a repository: to make one, and finds it then', async ({ app }) => {
-    const folder = join(app.world.repository.root, 'plain');
+    const { world } = app;
+    const folder = join(world.repository.root, 'plain');
     mkdirSync(folder);
     await using window = await app.window(folder);
     await window.fleet.open();
     await welcome(window, 'This folder is in no git repository');
     await app.picture(window, 'welcome no repository');
-    const plain = app.world.repository.at(folder);
+
+    // Where others have sessions a row says it: the view is not empty.
+    const elsewhere = basename(world.repository.folder);
+    const first = await rests(app, 'Rest elsewhere');
+    const homeless = window.fleet.row('No repository in this window');
+    await homeless.waitFor();
+    await expect
+      .poll(() => window.fleet.labels())
+      .toEqual(['No repository in this window, Open Folder…', `${elsewhere}, 1`]);
+    await app.picture(window, 'invitation no repository');
+    await homeless.click();
+    await window.question.getByText('Open Folder').waitFor();
+    await window.page.keyboard.press('Escape');
+    await window.question.waitFor({ state: 'hidden' });
+    await world.json('archive', first);
+    await welcome(window, 'This folder is in no git repository with a commit');
+
+    const plain = world.repository.at(folder);
     plain.git('init', '--quiet');
     await window.fleet.welcome.getByRole('button', { name: 'Look Again' }).click();
     await welcome(window, 'This repository has no commit yet');
@@ -38,6 +57,19 @@ describe('where there is no session the view says what to do', () => {
     plain.git('config', 'core.bare', 'false');
     plain.commit({ 'README.md': 'Plain\n' }, 'Start');
     await window.command('Fairlead: Refresh');
+    await welcome(window, 'No session yet');
+
+    const second = await rests(app, 'Rest once more');
+    const empty = window.fleet.row('No session yet');
+    await empty.waitFor();
+    await expect
+      .poll(() => window.fleet.labels())
+      .toEqual(['No session yet, New Session in plain', `${elsewhere}, 1`]);
+    await app.picture(window, 'invitation no session');
+    await empty.click();
+    await window.question.getByText('New Session').waitFor();
+    await window.page.keyboard.press('Escape');
+    await world.json('archive', second);
     await welcome(window, 'No session yet');
   });
 
@@ -172,6 +204,12 @@ class SlowNode implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.#folder, { recursive: true });
   }
+}
+
+/** A session without an agent in the repository that `app` is about; gives its id. */
+async function rests({ world }: Application, title: string): Promise<string> {
+  const { session } = await world.json<{ session: Session }>('new', '--no-start', '--title', title);
+  return session.id;
 }
 
 async function welcome(window: Workbench, text: string): Promise<void> {

@@ -178,6 +178,14 @@ describe('every package', () => {
     expect(text('linux-x64', 'changelog.md')).toContain('# Changelog');
   });
 
+  it('has the pictures of its walkthrough', () => {
+    const named = [...text('linux-x64', 'package.json').matchAll(/"(media\/walkthrough\/[^"]+)"/g)];
+    expect(named.length).toBeGreaterThan(0);
+    for (const [, picture = ''] of named) {
+      expect(entryOf('linux-x64', picture).read().toString('latin1', 1, 4)).toBe('PNG');
+    }
+  });
+
   // As Open VSX checks what is published to it.
   it('has metadata that a registry takes', () => {
     const manifest = Manifest.parse(JSON.parse(text('linux-x64', 'package.json')));

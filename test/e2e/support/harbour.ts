@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { CLAUDE } from '../../support/claude.ts';
+import { ASKED } from '../../support/harbour-conflict.ts';
 import { ADD_LONGEST, HARBOUR, USAGE } from '../../support/harbour-library.ts';
 import { prompt } from '../../support/model/story.ts';
 import type { TestRepository } from '../../support/repository.ts';
@@ -151,6 +152,28 @@ export class Harbour {
       cwd: this.repository.folder,
     });
     return this.#world.fairlead.until(session, ({ state }) => state === 'needs-you');
+  }
+
+  /** Has changed the same as {@link rewrites}. Begun with, and then {@link resolves} after the other. */
+  lists(title = 'List the boats by year'): Promise<Session> {
+    return this.finishes(title, 'CHANGELOG.md', '# Boats by year\n');
+  }
+
+  /** Its agent has been given a conflict, and is at it until {@link release}. */
+  async resolves(session: string): Promise<Session> {
+    this.#world.model
+      .when(prompt(ASKED))
+      .says('I read both sides first.')
+      .callsTool('Read', ({ cwd }) => ({ file_path: `${cwd}/CHANGELOG.md` }))
+      .andThen()
+      .waitsFor(() => this.#gate.promise)
+      .says('Both are in now.');
+    await this.#json(['land', session, '--to', 'local', '--yes', '--no-wait']);
+    await this.#world.model.waitFor(
+      ({ conversation }) =>
+        (conversation?.toolResults.length ?? 0) > 0 && ASKED.test(conversation?.prompts.at(-1) ?? ''),
+    );
+    return this.#world.fairlead.until(session, ({ state }) => state === 'resolving');
   }
 
   /** Is there, and has no agent yet. */

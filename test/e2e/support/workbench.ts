@@ -76,6 +76,22 @@ export class Workbench implements AsyncDisposable {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Names of the commands that the palette offers for what is typed, and has in its sight; it is closed then. */
+  async offered(typed: string): Promise<string[]> {
+    await this.page.keyboard.press('F1');
+    await this.question.locator('input.input').fill(`>${typed}`);
+    const rows = this.question.locator('.monaco-list-row');
+    // Until it has looked, it shows what it had before.
+    await this.question
+      .locator('.monaco-list-row.focused .monaco-highlighted-label .highlight')
+      .first()
+      .waitFor();
+    const names = await rows.locator('.label-name').allInnerTexts();
+    await this.page.keyboard.press('Escape');
+    await this.question.waitFor({ state: 'hidden' });
+    return names.map((name) => name.replaceAll('\u00a0', ' '));
+  }
+
   /** Opens a file of the workspace by its name, as Go to File does. */
   async openFile(name: string): Promise<void> {
     await this.page.keyboard.press('Control+P');
@@ -153,13 +169,30 @@ export class Workbench implements AsyncDisposable {
 
   /** Drags the border of the sidebar until that is about so wide, in pixels. */
   async widenSidebar(width: number): Promise<void> {
-    const box = await this.page.locator('.part.sidebar').boundingBox();
-    if (box === null) throw new Error('there is no sidebar');
+    const { x, y, height, width: before } = await this.#boxOf('.part.sidebar');
+    const middle = y + height / 2 + 120;
+    await this.#drag([x + before + 1, middle], [x + width + 1, middle]);
+  }
+
+  /** Drags the border of the panel until that is about so high, in pixels. */
+  async raisePanel(height: number): Promise<void> {
+    const { x, y, width, height: before } = await this.#boxOf('.part.panel');
+    // Beside the middle, which is where a mark lies on it.
+    const column = x + width / 4;
+    await this.#drag([column, y - 1], [column, y + before - height - 1]);
+  }
+
+  async #boxOf(part: string): Promise<{ x: number; y: number; width: number; height: number }> {
+    const box = await this.page.locator(part).boundingBox();
+    if (box === null) throw new Error(`there is no ${part}`);
+    return box;
+  }
+
+  async #drag(from: readonly [number, number], to: readonly [number, number]): Promise<void> {
     const { mouse } = this.page;
-    const y = box.y + box.height / 2 + 120;
-    await mouse.move(box.x + box.width + 1, y);
+    await mouse.move(...from);
     await mouse.down();
-    await mouse.move(box.x + width + 1, y, { steps: 5 });
+    await mouse.move(...to, { steps: 5 });
     await mouse.up();
     await this.restMouse();
   }

@@ -1,10 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from '../../../sidecar/protocol/zod.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
+/** One for each kind of theme. */
+const Pictures = z.strictObject({ dark: z.string(), light: z.string(), hc: z.string(), hcLight: z.string() });
 const Manifest = z.looseObject({
   activationEvents: z.array(z.string()),
   engines: z.object({ vscode: z.string() }),
@@ -22,7 +24,7 @@ const Manifest = z.looseObject({
     }),
     walkthroughs: z.array(
       z.looseObject({
-        steps: z.array(z.looseObject({ media: z.object({ image: z.string(), altText: z.string() }) })),
+        steps: z.array(z.looseObject({ media: z.strictObject({ image: Pictures, altText: z.string() }) })),
       }),
     ),
   }),
@@ -81,9 +83,17 @@ describe('the manifest', () => {
     expect(own?.when).toBe(NOT_IN_WINDOWS_BROWSER);
   });
 
-  it('shows pictures that are there', () => {
-    const pictures = contributes.walkthroughs.flatMap(({ steps }) => steps.map(({ media }) => media.image));
-    expect(pictures.filter((picture) => !existsSync(join(ROOT, picture)))).toEqual([]);
+  it('shows pictures that are there, those of a light theme in light ones, and has no others', () => {
+    const steps = contributes.walkthroughs.flatMap((each) => each.steps.map(({ media }) => media.image));
+    const pictures = new Set(steps.flatMap((image) => Object.values(image)));
+    const there = readdirSync(join(ROOT, 'media/walkthrough')).map((name) => `media/walkthrough/${name}`);
+    expect([...pictures].sort()).toEqual(there.sort());
+    expect(steps.flatMap(({ dark, hc }) => [dark, hc]).filter((each) => !each.endsWith('-dark.png'))).toEqual(
+      [],
+    );
+    expect(
+      steps.flatMap(({ light, hcLight }) => [light, hcLight]).filter((each) => !each.endsWith('-light.png')),
+    ).toEqual([]);
   });
 
   it('is checked against the API of the oldest editor that it runs in', () => {
