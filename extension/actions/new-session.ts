@@ -276,7 +276,10 @@ async function pickBase(found: Found, plan: Plan): Promise<void> {
 async function pickModel(plan: Plan): Promise<void> {
   const known = ['default', 'opus', 'sonnet', 'haiku'];
   const other = 'Another…';
-  const picked = await vscode.window.showQuickPick([...known, other], { title: 'Model of the agent' });
+  const picked = await vscode.window.showQuickPick([...known, other], {
+    title: 'Model of the agent',
+    placeHolder: plan.model ?? 'default',
+  });
   if (picked === undefined) return;
   const model =
     picked === other ? await askText({ title: 'Model', prompt: 'A name that the agent knows' }) : picked;
@@ -290,7 +293,7 @@ async function pickMode(plan: Plan): Promise<void> {
       { label: 'default', description: 'as the repository or your settings say', mode: undefined },
       ...PERMISSION_MODES.map(({ mode, meaning }) => ({ label: mode, description: meaning, mode })),
     ],
-    { title: 'Permission mode of the agent' },
+    { title: 'Permission mode of the agent', placeHolder: plan.mode ?? 'default' },
   );
   if (picked === undefined) return;
   if (picked.mode === undefined) delete plan.mode;
@@ -298,8 +301,9 @@ async function pickMode(plan: Plan): Promise<void> {
 }
 
 async function pickAttempts(plan: Plan): Promise<void> {
-  const picked = await vscode.window.showQuickPick(['1', '2', '3', '4', '5', '6', '8'], {
+  const picked = await vscode.window.showQuickPick(['1', '2', '3', '4', '5', '6', '7', '8'], {
     title: 'Attempts: sessions that try it side by side, each on its own branch',
+    placeHolder: String(plan.attempts),
   });
   if (picked !== undefined) plan.attempts = Number(picked);
 }

@@ -7,10 +7,14 @@ import { Harbour } from './support/harbour.ts';
 import { windowTest } from './support/window-test.ts';
 import type { Workbench } from './support/workbench.ts';
 
-/** Nothing is drawn half. */
-const STILL = { settings: { 'workbench.reduceMotion': 'on' } };
+/** Nothing is drawn half, and nothing that is about nothing. */
+const STILL = {
+  'workbench.reduceMotion': 'on',
+  'editor.minimap.enabled': false,
+  'editor.scrollBeyondLastLine': false,
+};
 
-const it = windowTest({ files: HARBOUR, ...STILL });
+const it = windowTest({ files: HARBOUR, settings: STILL });
 
 /** Each theme with the class by which the workbench says that it is drawn in it. */
 const THEMES = {
@@ -19,6 +23,8 @@ const THEMES = {
   'high contrast dark': ['Dark High Contrast', 'hc-black'],
   'high contrast light': ['Light High Contrast', 'hc-light'],
 } as const;
+/** What those look like that agents have to be told: they do not ask their terminal. */
+type Side = 'dark' | 'light';
 
 /** Text has to stand out from what is behind it by so much. Source: WCAG 2.2, success criterion 1.4.3. */
 const READABLE = 4.5;
@@ -37,30 +43,22 @@ describe('pictures', () => {
     ]);
     await Promise.all([harbour.landed(), harbour.sleeps(), harbour.rests(), harbour.interrupted()]);
     await Promise.all([harbour.attempts(), harbour.finishes(), harbour.works(), harbour.waits()]);
-    await harbour.resolves(listed.id);
     // The oldest need is the first.
-    await harbour.fails();
-    await harbour.plans();
-    await harbour.asksPermission();
+    const asks = await harbour.asksPermission();
     await harbour.asksQuestion();
+    await harbour.plans();
     await harbour.conflicts(rewritten.id);
+    await harbour.fails();
+    await harbour.resolves(listed.id);
     await harbour.land(lands.id, 'sleep 1000');
     await harbour.land(queued.id, 'sleep 1000');
 
     const window = await app.window(harbour.repository.folder);
     onTestFailed(() => app.picture(window, 'failed pictures'));
     await window.fleet.open();
-    await window.fleet.row('Add longest() to Harbour').click();
-    await window.terminal.shows(/Do you want to/);
-    await window.restMouse();
+    await window.openFile('harbour.js');
+    await fleet(app, window, 'dark');
     expect(await window.fleet.withoutIcon()).toEqual([]);
-    for (const [name, [theme, drawn]] of Object.entries(THEMES)) {
-      await window.colourTheme(theme, drawn);
-      await app.picture(window, `fleet ${name}`);
-      const faint = (await window.rendering.contrasts()).filter(({ contrast }) => contrast < READABLE);
-      expect.soft(faint, `texts in ${theme} that are hard to read`).toEqual([]);
-    }
-    await window.colourTheme(...THEMES.dark);
     await window.fleet.row('Write the tests of Harbour').hover();
     await window.page.locator('.workbench-hover:visible').waitFor();
     await app.picture(window, 'tooltip');
@@ -70,8 +68,18 @@ describe('pictures', () => {
     await window.restMouse();
     await window.widenSidebar(200);
     await app.picture(window, 'fleet narrow');
-    for (const theme of ['light', 'dark'] as const) await story(window, harbour, theme);
+    await story(window, harbour, 'dark');
     await flows(app, window);
+
+    await window.command('Terminal: Kill All Terminals');
+    await harbour.withdraws(asks);
+    app.world.claude.paint('light');
+    await harbour.asksPermission();
+    await window.page.setViewportSize({ width: 1280, height: 800 });
+    await window.openFile('harbour.js');
+    await fleet(app, window, 'light');
+    await story(window, harbour, 'light');
+    await window.colourTheme(...THEMES.dark);
 
     const { session, goOn } = await harbour.begins();
     await expect
@@ -93,6 +101,23 @@ describe('pictures', () => {
   });
 });
 
+/** All sessions beside the terminal of one that asks, in the themes of one side. */
+async function fleet(app: Application, window: Workbench, side: Side): Promise<void> {
+  await window.fleet.row('Add longest() to Harbour').click();
+  await window.terminal.shows(/Do you want to/);
+  await window.restMouse();
+  for (const each of [side, `high contrast ${side}`] as const) {
+    const [theme, drawn] = THEMES[each];
+    await window.colourTheme(theme, drawn);
+    await still(window);
+    await app.picture(window, `fleet ${each}`);
+    const faint = (await window.rendering.contrasts()).filter(({ contrast }) => contrast < READABLE);
+    expect.soft(faint, `texts in ${theme} that are hard to read`).toEqual([]);
+  }
+  const [theme, drawn] = THEMES[side];
+  await window.colourTheme(theme, drawn);
+}
+
 /** What the person is asked on the way. */
 async function flows(app: Application, window: Workbench): Promise<void> {
   await window.page.setViewportSize({ width: 1280, height: 800 });
@@ -108,6 +133,9 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   ] as const) {
     await window.fleet.choose(window.fleet.row(title), 'Answer…');
     await window.question.getByText(shows).first().waitFor();
+    // Beside the question is what it is about: the edit, or the terminal.
+    if (title === 'Plan the new pier') await window.terminal.shows('plan');
+    await window.restMouse();
     await app.picture(window, `answer ${title}`);
     await leave();
   }
@@ -123,6 +151,7 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   ] as const) {
     await window.pick(step);
     await window.question.getByText(shows).first().waitFor();
+    await window.restMouse();
     await app.picture(window, `new session ${step}`);
     await window.page.keyboard.press('Enter');
     await window.question.getByText('Start', { exact: true }).waitFor();
@@ -131,6 +160,7 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   await window.fleet.row('lighthouse').click();
   await window.fleet.act(window.fleet.row('Repaint the lamp room'), 'Land');
   await window.question.getByText('Where does main land?').waitFor();
+  await window.restMouse();
   await app.picture(window, 'land where to');
   await leave();
   await window.fleet.row('Rewrite the changelog').hover();
@@ -142,17 +172,15 @@ async function flows(app: Application, window: Workbench): Promise<void> {
 }
 
 /** The pictures of the walkthrough, and in the dark that of the page that introduces the extension. */
-async function story(window: Workbench, harbour: Harbour, theme: 'dark' | 'light'): Promise<void> {
-  const step = (file: string) => clip(window, `media/walkthrough/${file}-${theme}`);
-  const [name, drawn] = THEMES[theme];
-  await window.colourTheme(name, drawn);
+async function story(window: Workbench, harbour: Harbour, side: Side): Promise<void> {
+  const step = (name: string) => clip(window, `media/walkthrough/${name}-${side}`);
   const asks = window.fleet.row('Add longest() to Harbour');
   const changes = async () => {
     await window.fleet.act(window.fleet.row('Write a usage section'), 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'README.md' }).waitFor();
     await coloured(window, '.multiDiffEntry');
   };
-  if (theme === 'dark') {
+  if (side === 'dark') {
     await window.page.setViewportSize({ width: 1280, height: 880 });
     await window.widenSidebar(340);
     await changes();
@@ -165,6 +193,8 @@ async function story(window: Workbench, harbour: Harbour, theme: 'dark' | 'light
   await window.page.setViewportSize({ width: 800, height: 500 });
   await window.widenSidebar(280);
   await asks.click();
+  // It takes the focus when it comes, and with it that of the palette.
+  await window.terminal.focused.waitFor();
   await window.command('View: Toggle Maximized Panel');
   await window.terminal.shows(/Do you want to/);
   await step('needs-you');
@@ -193,11 +223,25 @@ async function coloured(window: Workbench, editor: string): Promise<void> {
   await window.page.locator(`${editor} .view-line span[class*="mtk"]:not(.mtk1)`).first().waitFor();
 }
 
+/** Waits until nothing is on its way that a picture would catch halfway. */
+async function still(window: Workbench): Promise<void> {
+  const { page, fleet, terminal } = window;
+  await page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
+  await page.locator('.statusbar-item', { hasText: 'Analyzing' }).waitFor({ state: 'hidden' });
+  // While a view is busy its badge says that instead.
+  await expect.poll(() => fleet.badge()).toMatch(/^\d+$/);
+  if (!(await terminal.screen.isVisible())) return;
+  // An agent draws anew a moment after its terminal has got another size.
+  await expect
+    .poll(async () => (await terminal.text()).split('\n').slice(-2).join('\n'))
+    .toContain('Esc to cancel');
+}
+
 /** Keeps what is published, as PNG, by its path in the repository. */
 async function clip(window: Workbench, path: string): Promise<void> {
   const file = join(PICTURES, 'published', `${path}.png`);
   mkdirSync(dirname(file), { recursive: true });
   await window.restMouse();
-  await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
+  await still(window);
   await window.page.screenshot({ path: file, animations: 'disabled' });
 }

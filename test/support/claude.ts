@@ -32,6 +32,8 @@ export interface ClaudeHome {
   configDir: string;
   /** The whole environment in which the real CLI talks to the scripted model and to nothing else. */
   env: Record<string, string>;
+  /** Sets the theme in which agents that are started from now on draw their terminals. */
+  paint(theme: 'dark' | 'light'): void;
   /** Records the trust answer for one more main checkout, as the CLI would. */
   trust(checkout: string): void;
 }
@@ -51,6 +53,8 @@ export function prepareClaude(options: ClaudeHomeOptions): ClaudeHome {
     ),
   };
   writeFileSync(file, JSON.stringify(config));
+  const change = (edit: (current: typeof config) => typeof config) =>
+    writeFileSync(file, JSON.stringify(edit(JSON.parse(readFileSync(file, 'utf8')))));
   return {
     home: options.home,
     configDir,
@@ -69,10 +73,11 @@ export function prepareClaude(options: ClaudeHomeOptions): ClaudeHome {
       // The CLI refuses some modes for root unless it is told that this is a sandbox.
       IS_SANDBOX: '1',
     },
-    trust(checkout) {
-      const current = JSON.parse(readFileSync(file, 'utf8'));
-      current.projects = { ...current.projects, [checkout]: { hasTrustDialogAccepted: true } };
-      writeFileSync(file, JSON.stringify(current));
-    },
+    paint: (theme) => change((current) => ({ ...current, theme })),
+    trust: (checkout) =>
+      change((current) => ({
+        ...current,
+        projects: { ...current.projects, [checkout]: { hasTrustDialogAccepted: true } },
+      })),
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import { CLAUDE } from '../../support/claude.ts';
@@ -56,6 +56,14 @@ export class Harbour {
       .thenSays('longest() is there.');
     const { id } = await this.start(title, '--mode', 'manual');
     return this.#world.fairlead.until(id, ({ reason }) => reason?.input !== undefined, 45_000);
+  }
+
+  /** Is told no, and is gone with all that it was. */
+  async withdraws({ id, branch }: Session): Promise<void> {
+    await this.#json(['answer', id, 'deny']);
+    await this.#world.finished(id);
+    await this.#json(['archive', id]);
+    this.repository.git('branch', '--delete', branch);
   }
 
   async asksQuestion(title = 'Choose a licence'): Promise<Session> {
@@ -147,11 +155,15 @@ export class Harbour {
   }
 
   async conflicts(session: string): Promise<Session> {
-    writeFileSync(join(this.#world.fairlead.home, 'config.toml'), '[land]\nhandBack = false\n');
+    const config = join(this.#world.fairlead.home, 'config.toml');
+    writeFileSync(config, '[land]\nhandBack = false\n');
     await this.#world.fairlead.run(['land', session, '--to', 'local', '--yes'], {
       cwd: this.repository.folder,
     });
-    return this.#world.fairlead.until(session, ({ state }) => state === 'needs-you');
+    const conflicting = await this.#world.fairlead.until(session, ({ state }) => state === 'needs-you');
+    // Conflicts of others are their agents'.
+    rmSync(config);
+    return conflicting;
   }
 
   /** Has changed the same as {@link rewrites}. Begun with, and then {@link resolves} after the other. */
@@ -225,10 +237,14 @@ export class Harbour {
 
   /** A session in the other repository. */
   async elsewhere(title = 'Repaint the lamp room'): Promise<Session> {
-    this.#world.model.when(prompt(title)).says('Painted.');
-    const { session } = await this.#world.fairlead.json<{ session: Session }>(['new', title], {
-      cwd: this.other.folder,
-    });
+    this.#world.model
+      .when(prompt(title))
+      .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/docs/lamp.md`, content: '# The lamp\n' }))
+      .thenSays('Painted.');
+    const { session } = await this.#world.fairlead.json<{ session: Session }>(
+      ['new', title, '--mode', 'acceptEdits'],
+      { cwd: this.other.folder },
+    );
     return this.#world.finished(session.id);
   }
 

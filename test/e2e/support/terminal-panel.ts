@@ -13,6 +13,11 @@ export class TerminalPanel {
     return this.#page.locator('.terminal-wrapper.active .xterm-rows');
   }
 
+  /** The active terminal, once it has the focus. */
+  get focused(): Locator {
+    return this.#page.locator('.terminal-wrapper.active .xterm.focus');
+  }
+
   /** What is on the screen of the active terminal. */
   async text(): Promise<string> {
     const rows = await this.#page.locator('.terminal-wrapper.active .xterm-rows > div').allTextContents();
