@@ -12,6 +12,7 @@ const STILL = {
   'workbench.reduceMotion': 'on',
   'editor.minimap.enabled': false,
   'editor.scrollBeyondLastLine': false,
+  'fairlead.notifications': false,
 };
 
 const it = windowTest({ files: HARBOUR, settings: STILL });
@@ -62,6 +63,12 @@ describe('pictures', () => {
     await window.fleet.row('Write the tests of Harbour').hover();
     await window.page.locator('.workbench-hover:visible').waitFor();
     await app.picture(window, 'tooltip');
+    await window.restMouse();
+    const resolves = window.fleet.row('List the boats by year');
+    expect(await resolves.getAttribute('aria-label')).toContain('resolving');
+    await resolves.hover();
+    await window.page.locator('.workbench-hover:visible').waitFor();
+    await app.picture(window, 'tooltip resolving');
     await window.status.hover();
     await window.page.locator('.workbench-hover', { hasText: 'New session' }).waitFor();
     await app.picture(window, 'status bar');
@@ -168,6 +175,9 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   await app.picture(window, 'tooltip conflict');
   await window.fleet.choose(window.fleet.row('Write a usage section'), 'Show Conversation');
   await window.tab(/Write a usage section\.md/).waitFor();
+  const said = window.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  await said.getByText('README.md is there.').first().waitFor();
+  await window.restMouse();
   await app.picture(window, 'conversation');
 }
 
@@ -228,8 +238,12 @@ async function still(window: Workbench): Promise<void> {
   const { page, fleet, terminal } = window;
   await page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
   await page.locator('.statusbar-item', { hasText: 'Analyzing' }).waitFor({ state: 'hidden' });
-  // While a view is busy its badge says that instead.
+  // A view that is busy says that where its number stands.
   await expect.poll(() => fleet.badge()).toMatch(/^\d+$/);
+  const badges = page.locator('.activitybar .badge:visible');
+  await expect
+    .poll(async () => (await badges.allInnerTexts()).every((text) => /^\d+$/.test(text.trim())))
+    .toBe(true);
   if (!(await terminal.screen.isVisible())) return;
   // An agent draws anew a moment after its terminal has got another size.
   await expect

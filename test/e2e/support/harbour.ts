@@ -4,7 +4,7 @@ import type { Session } from '../../../sidecar/protocol/session.ts';
 import { CLAUDE } from '../../support/claude.ts';
 import { ASKED } from '../../support/harbour-conflict.ts';
 import { ADD_LONGEST, HARBOUR, USAGE } from '../../support/harbour-library.ts';
-import { prompt } from '../../support/model/story.ts';
+import { exactPrompt, prompt } from '../../support/model/story.ts';
 import type { TestRepository } from '../../support/repository.ts';
 import type { World } from '../../support/world.ts';
 
@@ -101,10 +101,10 @@ export class Harbour {
     return this.#world.fairlead.until(id, ({ state }) => state === 'working');
   }
 
-  /** Has written `path` and finished. */
+  /** Has written `path` and finished. Its title stands in what it is told of a conflict as well. */
   async finishes(title = 'Write a usage section', path = 'README.md', content = README): Promise<Session> {
     this.#world.model
-      .when(prompt(title))
+      .when(exactPrompt(title))
       .callsTool('Write', ({ cwd }) => ({ file_path: `${cwd}/${path}`, content }))
       .usage({ input: 1_100, output: 180, cacheWrite5m: 12_000 })
       .thenSays(`${path} is there.`);
