@@ -33,7 +33,7 @@ describe('New Session', () => {
 
     // Back leads to the prompt as it was typed, and what was chosen stays chosen.
     await window.question.getByRole('button', { name: /^Back/ }).click();
-    await window.question.getByText('What shall the agent do?').waitFor({ state: 'attached' });
+    await window.question.getByText('New Session (1/2)').waitFor();
     await expect.poll(() => window.question.locator('input.input').inputValue()).toBe('Finish the draft');
     await window.page.keyboard.press('Escape');
     await window.question.waitFor({ state: 'hidden' });
