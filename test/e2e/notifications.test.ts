@@ -119,8 +119,8 @@ describe('notifications', () => {
     await window.fleet.open();
     const told = await window.toldNotifications();
     // Answered before that is left, it is not told at all.
-    await window.fleet.row('Make early.txt').click();
-    await window.terminal.shows('Ready.');
+    await window.fleet.click(window.fleet.row('Make early.txt'));
+    await window.terminal.shows(/Make early\.txt[\s\S]*Ready\./);
     await world.json('send', early, 'Wait a little');
     await window.fleet.row(/Write: early\.txt/).waitFor();
     await world.json('answer', early, 'allow');
@@ -129,7 +129,7 @@ describe('notifications', () => {
       .poll(() => window.fleet.row('Make early.txt').getAttribute('aria-label'))
       .toContain('finished');
 
-    await window.fleet.row('Make seen.txt').click();
+    await window.fleet.click(window.fleet.row('Make seen.txt'));
     await window.terminal.shows(/Make seen\.txt[\s\S]*Ready\./);
     await world.json('send', seen, 'Wait for me');
     await world.asks(seen);
@@ -148,8 +148,8 @@ describe('notifications', () => {
     // A panel that is hidden keeps its active terminal.
     await window.command('Notifications: Clear All Notifications');
     const third = await asksTo(app, 'Make third.txt', { first: 'Wait once more' });
-    await window.fleet.row('Make third.txt').click();
-    await window.terminal.shows('Ready.');
+    await window.fleet.click(window.fleet.row('Make third.txt'));
+    await window.terminal.shows(/Make third\.txt[\s\S]*Ready\./);
     await window.command('View: Toggle Panel Visibility');
     await window.terminal.screen.waitFor({ state: 'hidden' });
     await world.json('send', third, 'Wait once more');

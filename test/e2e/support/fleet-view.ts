@@ -31,6 +31,15 @@ export class FleetView {
     return this.#page.locator('.customview-tree .monaco-list-row', { hasText: text });
   }
 
+  /** Clicks a row, as often as another one stands in its place by then: rows move when their sessions change. */
+  async click(row: Locator): Promise<void> {
+    for (let tries = 1; tries <= 10; tries += 1) {
+      await row.click();
+      if (/\bselected\b/.test((await row.getAttribute('class')) ?? '')) return;
+    }
+    throw new Error('the row is never the one that is selected');
+  }
+
   /** Chooses from the context menu of a row. */
   async choose(row: Locator, item: string): Promise<void> {
     const entry = this.#page.locator('.monaco-menu .action-menu-item', { hasText: item });
