@@ -297,7 +297,7 @@ function invitationItem(own: readonly string[]): vscode.TreeItem {
           command: { command: 'fairlead.newSession', title: 'New Session' },
         }
       : {
-          label: 'No repository in this window',
+          label: 'No repository here',
           icon: 'folder-opened',
           description: 'Open Folder…',
           command: { command: 'vscode.openFolder', title: 'Open Folder…' },

@@ -10,7 +10,7 @@ const LOOK: Record<DisplayState, { icon: string; color?: string }> = {
   'needs-you': { icon: 'bell-dot', color: 'fairlead.needsYouForeground' },
   working: { icon: 'loading~spin', color: 'fairlead.workingForeground' },
   starting: { icon: 'loading~spin', color: 'fairlead.workingForeground' },
-  resolving: { icon: 'git-merge', color: 'fairlead.workingForeground' },
+  resolving: { icon: 'merge', color: 'fairlead.workingForeground' },
   finished: { icon: 'check', color: 'fairlead.finishedForeground' },
   idle: { icon: 'circle-large-outline' },
   ready: { icon: 'thumbsup', color: 'fairlead.finishedForeground' },

@@ -7,9 +7,8 @@ import { Harbour } from './support/harbour.ts';
 import { windowTest } from './support/window-test.ts';
 import type { Workbench } from './support/workbench.ts';
 
-/** Nothing is drawn half, and nothing that is about nothing. */
+/** Nothing is drawn that is about nothing. */
 const STILL = {
-  'workbench.reduceMotion': 'on',
   'editor.minimap.enabled': false,
   'editor.scrollBeyondLastLine': false,
   'fairlead.notifications': false,
@@ -233,19 +232,13 @@ async function coloured(window: Workbench, editor: string): Promise<void> {
   await window.page.locator(`${editor} .view-line span[class*="mtk"]:not(.mtk1)`).first().waitFor();
 }
 
-/** Waits until nothing is on its way that a picture would catch halfway. */
+/** Waits until nothing is on its way, and an agent on screen has drawn itself in the size that its terminal has. */
 async function still(window: Workbench): Promise<void> {
-  const { page, fleet, terminal } = window;
-  await page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
-  await page.locator('.statusbar-item', { hasText: 'Analyzing' }).waitFor({ state: 'hidden' });
-  // A view that is busy says that where its number stands.
-  await expect.poll(() => fleet.badge()).toMatch(/^\d+$/);
-  const badges = page.locator('.activitybar .badge:visible');
-  await expect
-    .poll(async () => (await badges.allInnerTexts()).every((text) => /^\d+$/.test(text.trim())))
-    .toBe(true);
+  const { page, terminal } = window;
+  await window.still();
+  // What takes long says so for as long as it does.
+  await page.locator('.notifications-toasts .notification-list-item').first().waitFor({ state: 'hidden' });
   if (!(await terminal.screen.isVisible())) return;
-  // An agent draws anew a moment after its terminal has got another size.
   await expect
     .poll(async () => (await terminal.text()).split('\n').slice(-2).join('\n'))
     .toContain('Esc to cancel');

@@ -15,6 +15,7 @@ describe('where there is no session the view says what to do', () => {
     await using window = await app.window(null);
     await window.fleet.open();
     await welcome(window, 'Open a folder of a git repository');
+    await window.still();
     await app.picture(window, 'welcome no folder');
     await window.fleet.welcome.getByRole('button', { name: 'Open Folder' }).click();
     await window.question.waitFor();
@@ -27,23 +28,25 @@ describe('where there is no session the view says what to do', () => {
     await using window = await app.window(folder);
     await window.fleet.open();
     await welcome(window, 'This folder is in no git repository');
+    await window.still();
     await app.picture(window, 'welcome no repository');
 
     // Where others have sessions a row says it: the view is not empty.
     const elsewhere = basename(world.repository.folder);
     const first = await rests(app, 'Rest elsewhere');
-    const homeless = window.fleet.row('No repository in this window');
+    const homeless = window.fleet.row('No repository here');
     await homeless.waitFor();
     await expect
       .poll(() => window.fleet.labels())
-      .toEqual(['No repository in this window, Open Folder…', `${elsewhere}, 1`]);
+      .toEqual(['No repository here, Open Folder…', `${elsewhere}, 1`]);
+    await window.still();
     await app.picture(window, 'invitation no repository');
     await homeless.click();
     await window.question.getByText('Open Folder').waitFor();
     await window.page.keyboard.press('Escape');
     await window.question.waitFor({ state: 'hidden' });
     await world.json('archive', first);
-    await welcome(window, 'This folder is in no git repository with a commit');
+    await welcome(window, 'This folder is in no git repository');
 
     const plain = world.repository.at(folder);
     plain.git('init', '--quiet');
@@ -65,6 +68,7 @@ describe('where there is no session the view says what to do', () => {
     await expect
       .poll(() => window.fleet.labels())
       .toEqual(['No session yet, New Session in plain', `${elsewhere}, 1`]);
+    await window.still();
     await app.picture(window, 'invitation no session');
     await empty.click();
     await window.question.getByText('New Session').waitFor();
@@ -76,9 +80,17 @@ describe('where there is no session the view says what to do', () => {
   it('in a repository: to start one, or to see how it works', async ({ app, window }) => {
     await window.fleet.open();
     await welcome(window, 'No session yet');
+    await window.still();
     await app.picture(window, 'welcome no session');
+    // Below that the walkthrough is without pictures.
+    await window.page.setViewportSize({ width: 1440, height: 900 });
     await window.fleet.welcome.getByRole('button', { name: 'How It Works' }).click();
     await window.page.getByText('From a prompt to a landed branch in three steps.').waitFor();
+    const picture = window.page.getByRole('img', { name: 'The New Session prompt above an editor' });
+    await picture.waitFor();
+    // In the light, as the workbench is.
+    expect(await picture.getAttribute('src')).toContain('session-light.png');
+    await window.still();
     await app.picture(window, 'walkthrough');
     await window.fleet.welcome.getByRole('button', { name: 'New Session' }).click();
     await window.question.getByText('New Session').waitFor();
@@ -99,6 +111,7 @@ describe('where there is no session the view says what to do', () => {
     await app.picture(window, 'welcome connecting');
     slow.goOn();
     await welcome(window, 'Claude Code was not found');
+    await window.still();
     await app.picture(window, 'welcome no claude');
     await window.fleet.welcome.getByRole('button', { name: 'Doctor' }).click();
     await window.question.getByText('claude', { exact: true }).waitFor();
@@ -148,6 +161,7 @@ describe('in Restricted Mode', () => {
       await using window = await app.window();
       await window.fleet.open();
       await welcome(window, 'This workspace is in Restricted Mode');
+      await window.still();
       await app.picture(window, 'welcome restricted mode');
     }
     world.model.when(prompt('Say hello')).says('Hello.');

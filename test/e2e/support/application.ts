@@ -56,7 +56,7 @@ export class Application implements AsyncDisposable {
   async picture(window: Workbench, name: string): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });
     await window.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
-    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await window.page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

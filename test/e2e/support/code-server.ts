@@ -26,6 +26,8 @@ const QUIET = {
   'chat.commandCenter.enabled': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.enableExperiments': false,
+  // Nothing is seen half there.
+  'workbench.reduceMotion': 'on',
   'git.openRepositoryInParentFolders': 'never',
   'scm.alwaysShowRepositories': true,
   'remote.autoForwardPorts': false,

@@ -22,6 +22,8 @@ export class FleetView {
     const fleet = this.#page.locator('.sidebar .composite.title', { hasText: /Fairlead/i });
     if (!(await fleet.isVisible())) {
       await this.activity.click();
+      // Else it is told what the icon is called.
+      await this.#page.mouse.move(640, 400);
     }
     await fleet.waitFor();
   }

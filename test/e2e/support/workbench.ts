@@ -160,6 +160,21 @@ export class Workbench implements AsyncDisposable {
     await this.question.waitFor({ state: 'hidden' });
   }
 
+  /** Waits until nothing is on its way that a picture would catch halfway. */
+  async still(): Promise<void> {
+    await this.page.locator('.terminal-resize-overlay.visible').waitFor({ state: 'hidden' });
+    await this.page.locator('.statusbar-item', { hasText: 'Analyzing' }).waitFor({ state: 'hidden' });
+    await this.page
+      .locator('.sidebar .monaco-progress-container.active')
+      .first()
+      .waitFor({ state: 'hidden' });
+    // A view that is busy says that where its number stands.
+    const badges = this.page.locator('.activitybar .badge:visible');
+    while (!(await badges.allInnerTexts()).every((text) => /^\d+$/.test(text.trim()))) {
+      await this.page.waitForTimeout(50);
+    }
+  }
+
   /** Moves the mouse to where nothing answers to it, and waits until what did has gone. */
   async restMouse(): Promise<void> {
     const { width, height } = this.page.viewportSize() ?? { width: 800, height: 500 };

@@ -82,7 +82,7 @@ describe('a window without a session, where others have some', () => {
   it('offers to start one in its own repository, or to open one', async () => {
     for (const [own, label, command] of [
       [['/mine'], 'No session yet', 'fairlead.newSession'],
-      [[], 'No repository in this window', 'vscode.openFolder'],
+      [[], 'No repository here', 'vscode.openFolder'],
     ] as const) {
       const tree = treeOf(fleet, own);
       expect(await rows(tree)).toEqual({ invitation: {}, '/repo': { alone: {} } });
