@@ -47,6 +47,7 @@ describe('the main job in a window', { timeout: 240_000 }, () => {
     await window.command('Fairlead: Open Changes');
     await window.page.locator('.multiDiffEntry').first().waitFor();
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
+    await window.notification('Reading the changes').waitFor({ state: 'hidden' });
     await app.picture(window, 'changes');
 
     await window.command('Fairlead: Land');
@@ -54,6 +55,7 @@ describe('the main job in a window', { timeout: 240_000 }, () => {
     await app.picture(window, 'land-uncommitted');
     await window.press(window.dialog, 'Commit and Land');
     await window.notification(/Landed on main/).waitFor();
+    await window.notification('Landing').waitFor({ state: 'hidden' });
     await app.picture(window, 'landed');
     expect(world.repository.read('src/app.js')).toBe('export const answer = 42;\n');
     await window.fleet.row(/Correct the answer/).waitFor();

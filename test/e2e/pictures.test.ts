@@ -31,6 +31,7 @@ const READABLE = 4.5;
 
 describe('pictures', () => {
   it('show every state in every theme, and nothing that cannot be read', async ({ app, onTestFinished }) => {
+    app.world.claude.paint('dark');
     const harbour = new Harbour(app.world);
     onTestFinished(() => harbour.release());
     // What is done and waits for nothing, side by side.

@@ -89,7 +89,7 @@ describe('where there is no session the view says what to do', () => {
     const picture = window.page.getByRole('img', { name: 'The New Session prompt above an editor' });
     await picture.waitFor();
     // In the light, as the workbench is.
-    expect(await picture.getAttribute('src')).toContain('session-light.png');
+    await expect.poll(() => picture.getAttribute('srcset')).toContain('session-light.png');
     await window.still();
     await app.picture(window, 'walkthrough');
     await window.fleet.welcome.getByRole('button', { name: 'New Session' }).click();

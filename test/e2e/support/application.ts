@@ -30,6 +30,8 @@ export class Application implements AsyncDisposable {
   static async open(options: ApplicationOptions = {}): Promise<Application> {
     const { settings, machineSettings, trust, smokeTestDriver, ...rest } = options;
     const world = await World.open(rest);
+    // As the workbench is, unless it is told to be dark.
+    world.claude.paint('light');
     const { environment } = world.fairlead;
     setLoginPath(join(world.repository.root, 'home'), environment.PATH);
     const server = await CodeServer.start(vsix(), {
