@@ -110,7 +110,7 @@ describe('pictures', () => {
 
 /** All sessions beside the terminal of one that asks, in the themes of one side. */
 async function fleet(app: Application, window: Workbench, side: Side): Promise<void> {
-  await window.fleet.row('Add longest() to Harbour').click();
+  await window.fleet.click(window.fleet.row('Add longest() to Harbour'));
   await window.terminal.shows(/Do you want to/);
   await window.restMouse();
   for (const each of [side, `high contrast ${side}`] as const) {
@@ -194,7 +194,7 @@ async function story(window: Workbench, harbour: Harbour, side: Side): Promise<v
     await window.page.setViewportSize({ width: 1280, height: 880 });
     await window.widenSidebar(340);
     await changes();
-    await asks.click();
+    await window.fleet.click(asks);
     await window.raisePanel(440);
     await clip(window, 'docs/pictures/fairlead');
   }
@@ -202,7 +202,7 @@ async function story(window: Workbench, harbour: Harbour, side: Side): Promise<v
   await window.command('View: Close All Editors');
   await window.page.setViewportSize({ width: 800, height: 500 });
   await window.widenSidebar(280);
-  await asks.click();
+  await window.fleet.click(asks);
   // It takes the focus when it comes, and with it that of the palette.
   await window.terminal.focused.waitFor();
   await window.command('View: Toggle Maximized Panel');
