@@ -52,10 +52,12 @@ describe('where there is no session the view says what to do', () => {
     plain.git('init', '--quiet');
     await window.fleet.welcome.getByRole('button', { name: 'Look Again' }).click();
     await welcome(window, 'This repository has no commit yet');
+    await window.still();
     await app.picture(window, 'welcome no commit');
     plain.git('config', 'core.bare', 'true');
     await window.fleet.welcome.getByRole('button', { name: 'Look Again' }).click();
     await window.fleet.row('bare repository').waitFor();
+    await window.still();
     await app.picture(window, 'welcome refused repository');
     plain.git('config', 'core.bare', 'false');
     plain.commit({ 'README.md': 'Plain\n' }, 'Start');
