@@ -12,6 +12,7 @@ import { Contents } from './lanes/contents.ts';
 import { SessionChanges } from './lanes/session-changes.ts';
 import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
+import { presentFailure } from './window/present-failure.ts';
 
 /** What every part of the extension works with, for as long as the window lives. */
 export class Context implements vscode.Disposable {
@@ -44,10 +45,13 @@ export class Context implements vscode.Disposable {
       this.lastUsed,
       extension.workspaceState,
     );
-    this.links = new SessionLinks((terminal) => {
-      const session = this.terminals.sessionOf(terminal);
-      return session === undefined ? undefined : this.fleet.get(session);
-    });
+    this.links = new SessionLinks(
+      (terminal) => {
+        const session = this.terminals.sessionOf(terminal);
+        return session === undefined ? undefined : this.fleet.get(session);
+      },
+      (error) => presentFailure(this.output, error),
+    );
     this.contents = new Contents(this.connection);
     this.changes = new SessionChanges(this.connection);
     this.documents = new TextDocuments({ conversation: (id) => conversationOf(this.connection, id) });
