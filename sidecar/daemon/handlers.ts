@@ -105,7 +105,9 @@ export function handlersOf(parts: Parts): Handlers {
     parts.findRepository(request, cleanEnvironment(client.environment)),
   );
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
-  on(protocol.Archive, ({ session }, _client, _signal, report) => fleet.archive(session, report));
+  on(protocol.Archive, ({ session }, _client, { revoked }, report) =>
+    fleet.archive(session, report, revoked),
+  );
 
   on(protocol.LandPreview, ({ session }) => {
     fleet.requireWork(session);

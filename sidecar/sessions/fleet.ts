@@ -180,13 +180,15 @@ export class Fleet {
     return this.#ender.stopAll();
   }
 
-  async archive(name: string, report: Report = UNHEARD): Promise<Session> {
+  /** See `Ender.archive`. */
+  async archive(name: string, report: Report = UNHEARD, revoked?: AbortSignal): Promise<Session> {
     const { id, life } = this.#parts.context.table.resolve(name);
     if (life !== 'archived') {
       await this.#ender.archive(
         id,
         () => ({ queued: this.show(id).queue !== null, inTurn: this.isInTurn(id) }),
         report,
+        revoked,
       );
     }
     return this.show(id);
