@@ -165,6 +165,7 @@ export class Ender {
     // It may never have come to be, or have been archived meanwhile.
     const record = context.table.get(id);
     if (record.life === 'archived') return;
+    revoked?.throwIfAborted();
     const { queued, inTurn } = state();
     if (queued) {
       throw new FairleadError('land.already-queued', `${id} is in the merge queue.`, {

@@ -144,6 +144,23 @@ describe('a session that is archived while it is made', () => {
     expect(person.repository.git('worktree', 'list').split('\n')).toHaveLength(1);
   });
 
+  it('is as it was when that is taken back before its agent is ended, and archived when it is not', async () => {
+    using person = new Person();
+    const { session } = await person.new({ start: false, prompt: 'Work' });
+    const archive = (taken: string) => {
+      const revoked = new AbortController();
+      const report = (what: string) => {
+        if (what === taken) revoked.abort(new FairleadError('cancelled', 'Cancelled.'));
+      };
+      return person.fleet.archive(session.id, report, revoked.signal);
+    };
+    await expect(archive('Looking for what is not saved')).rejects.toMatchObject({ code: 'cancelled' });
+    expect(person.fleet.show(session.id)).not.toMatchObject({ state: 'archived' });
+    expect(existsSync(session.worktree)).toBe(true);
+    expect(await archive('Removing the worktree')).toMatchObject({ state: 'archived' });
+    expect(existsSync(session.worktree)).toBe(false);
+  });
+
   it('is missing when it could not be made', async () => {
     using person = new Person();
     let archiving: Promise<unknown> | undefined;
