@@ -78,8 +78,8 @@ export function handlersOf(parts: Parts): Handlers {
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
-  on(protocol.SendPrompt, ({ session, text, requestId }, _client, { signal }) =>
-    fleet.send(session, text, signal, requestId),
+  on(protocol.SendPrompt, ({ session, text, requestId }, _client, until) =>
+    fleet.send(session, text, until, requestId),
   );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));

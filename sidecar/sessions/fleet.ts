@@ -221,11 +221,11 @@ export class Fleet {
   async send(
     name: string,
     text: string,
-    signal: AbortSignal,
+    until: StartEnd,
     requestId?: string,
   ): Promise<{ session: Session; confirmed: boolean }> {
     const { id } = this.#parts.view.living(name);
-    const confirmed = await this.#dialogue.send(id, text, signal, requestId);
+    const confirmed = await this.#dialogue.send(id, text, until, requestId);
     return { session: this.show(id), confirmed };
   }
 

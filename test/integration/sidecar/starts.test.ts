@@ -213,7 +213,7 @@ describe('a prompt', () => {
       const { session } = await person.new({ prompt: 'Work' });
       expect(session).toMatchObject({ state: 'needs-you', reason: { kind: 'trust' } });
       const never = new AbortController().signal;
-      const sent = await person.fleet.send(session.id, 'And this', never);
+      const sent = await person.fleet.send(session.id, 'And this', { signal: never, revoked: never });
       expect(sent).toMatchObject({ session: { reason: { kind: 'trust' } }, confirmed: false });
       expect(session.need).not.toBeNull();
       expect(sent.session.need).toBe(session.need);
@@ -221,7 +221,8 @@ describe('a prompt', () => {
 
       const demand = { kind: 'worktree-missing', message: 'It is gone.' } as const;
       person.home.table.update(session.id, { life: 'active', demand });
-      await person.fleet.send(session.id, 'And that', AbortSignal.abort()).catch(() => {});
+      const lost = { signal: AbortSignal.abort(), revoked: never };
+      await person.fleet.send(session.id, 'And that', lost).catch(() => {});
       expect(person.home.table.get(session.id).demand).toEqual(demand);
     } finally {
       person[Symbol.dispose]();
