@@ -3,6 +3,7 @@ import { conversationOf } from './actions/conversation.ts';
 import { TextDocuments } from './actions/text-documents.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './connection/failure.ts';
+import { presentFailure } from './connection/present-failure.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { Landings } from './fleet/landings.ts';
 import { LastUsed } from './fleet/last-used.ts';
@@ -12,7 +13,6 @@ import { Contents } from './lanes/contents.ts';
 import { SessionChanges } from './lanes/session-changes.ts';
 import { SessionLinks } from './terminals/session-links.ts';
 import { SessionTerminals } from './terminals/session-terminals.ts';
-import { presentFailure } from './window/present-failure.ts';
 
 /** What every part of the extension works with, for as long as the window lives. */
 export class Context implements vscode.Disposable {

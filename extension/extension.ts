@@ -3,6 +3,7 @@ import type { Session } from '../sidecar/protocol/session.ts';
 import { showAlreadyAnswered } from './actions/answer.ts';
 import { perform, registerCommands, type SessionCommandId } from './commands.ts';
 import { failureOf, wordsOf } from './connection/failure.ts';
+import { presentFailure } from './connection/present-failure.ts';
 import { Context } from './context.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetView } from './fleet/fleet-view.ts';
@@ -10,7 +11,6 @@ import { Needs } from './fleet/needs.ts';
 import { hasRepository } from './fleet/repositories.ts';
 import { putCommandOnPath } from './terminals/command-on-path.ts';
 import { showError } from './window/messages.ts';
-import { presentFailure } from './window/present-failure.ts';
 
 let context: Context | undefined;
 

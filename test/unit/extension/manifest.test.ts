@@ -41,8 +41,8 @@ const handled = Object.keys(COMMANDS);
 /** Where Ctrl+K Shift+N is not VS Code's own New Window. Source: its default keys, 1.139. */
 const NOT_IN_WINDOWS_BROWSER = 'isMac && !terminalFocus || isLinux || isWindows && !isWeb';
 const declared = contributes.commands.map(({ command }) => command);
-/** What stands before a name that is none of a command: a view, what menus match, a mark of the start. */
-const OF_ANOTHER_KIND = /(?:createTreeView\(|'setContext', |\.mark\()$/;
+/** A name where a command is run, or chosen to be run: not of a setting, a context, a mark. */
+const RUN = /(?:executeCommand\(\s*|\bact(?:On)?\(|[?:] )'(fairlead\.\w+)'/g;
 
 describe('the manifest', () => {
   it('lets no repository say which program runs the sidecar', () => {
@@ -67,11 +67,13 @@ describe('the manifest', () => {
   it('declares every command that the code links to or runs', () => {
     const linked = [...code.matchAll(/command:(fairlead\.\w+)/g)].map((found) => found[1] ?? '');
     expect(linked).toContain('fairlead.doctor');
-    const run = [...code.matchAll(/(.{0,20})'(fairlead\.\w+)'/g)]
-      .filter(([, before = '']) => !OF_ANOTHER_KIND.test(before))
-      .map(([, , name = '']) => name)
-      .filter((name) => !/Foreground$|\.js$/.test(name));
-    expect(run).toContain('fairlead.openChanges');
+    const run = [...code.matchAll(RUN)]
+      .map((found) => found[1] ?? '')
+      .filter((name) => !name.endsWith('Foreground'));
+    // Of a button, of a row, of a notification.
+    expect(run).toEqual(
+      expect.arrayContaining(['fairlead.openChanges', 'fairlead.openTerminal', 'fairlead.sendPrompt']),
+    );
     expect([...linked, ...run].filter((command) => !declared.includes(command))).toEqual([]);
   });
 

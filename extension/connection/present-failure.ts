@@ -1,6 +1,6 @@
 import type * as vscode from 'vscode';
-import { failureOf, isCancelled, wordsOf } from '../connection/failure.ts';
-import { showError } from './messages.ts';
+import { showError } from '../window/messages.ts';
+import { failureOf, isCancelled, wordsOf } from './failure.ts';
 
 /** Tells the person what went wrong, with what to do next, and the log. What they cancelled is no news. */
 export function presentFailure(output: vscode.LogOutputChannel, error: unknown): void {
