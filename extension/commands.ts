@@ -45,12 +45,21 @@ const isOutOfQueue = ({ queue }: Session) => queue === null;
 const canInterrupt = ({ state, facts, reason }: Session) =>
   facts.life !== 'sleeping' &&
   (facts.agent === 'working' || (state === 'needs-you' && reason !== null && !isOfLanding(reason.kind)));
+/** With the way to a sidecar that may have to be started shown, before anything is asked. */
+const connected = (run: (context: Context) => Promise<void>) => async (context: Context) => {
+  await connectWithProgress(context.connection);
+  await run(context);
+};
 const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
 export const COMMANDS = {
-  'fairlead.newSession': { kind: 'window', needsTrust: true, run: newSession },
-  'fairlead.newSessionFromEditor': { kind: 'window', needsTrust: true, run: newSessionFromEditor },
+  'fairlead.newSession': { kind: 'window', needsTrust: true, run: connected(newSession) },
+  'fairlead.newSessionFromEditor': {
+    kind: 'window',
+    needsTrust: true,
+    run: connected(newSessionFromEditor),
+  },
   'fairlead.showFleet': { kind: 'window', run: async () => void (await focusFleet()) },
   'fairlead.doctor': { kind: 'window', run: doctor },
   'fairlead.showLog': { kind: 'window', run: async ({ output }) => output.show() },

@@ -5,12 +5,14 @@ import { LastUsed } from '../../../extension/fleet/last-used.ts';
 import { NeedsInHand } from '../../../extension/fleet/needs-in-hand.ts';
 import { FakeWindow } from '../../support/fake-window.ts';
 import { part } from '../../support/part.ts';
+import { workspace } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
 
 const window = new FakeWindow();
 const session = sessionOf({
   id: 's1',
   title: 'Fix it',
+  turns: 1,
   state: 'working',
   facts: { agent: 'working', landing: 'none', life: 'active' },
 });
@@ -38,12 +40,15 @@ function contextOf(answers: Readonly<Record<string, unknown>> = {}) {
     terminals: { show: () => {}, close: () => {} },
     lastUsed: new LastUsed(),
     needsInHand: new NeedsInHand(),
+    documents: { made: () => 'a conversation' },
     repositories: { all: [session.repo], isKnown: true, findAgain: async () => {} },
   });
   return { context, asked };
 }
 
 beforeEach(() => {
+  // Made of what the sidecar is asked for.
+  workspace.openTextDocument = () => new Promise((resolve) => setTimeout(resolve, 1_000));
   vi.useFakeTimers();
   window.progress.length = 0;
   window.said.length = 0;
@@ -58,6 +63,10 @@ async function took(run: Promise<unknown>): Promise<void> {
 
 describe('what takes long is shown', () => {
   it.each<[SessionCommandId, string, boolean]>([
+    // What only reads is left.
+    ['fairlead.land', 'Looking at what there is to land', true],
+    ['fairlead.answer', 'Reading what is asked', true],
+    ['fairlead.showConversation', 'Reading the conversation', true],
     // Keys are pressed, and signals sent, at once.
     ['fairlead.interrupt', 'Interrupting the turn', false],
     ['fairlead.stop', 'Stopping the agent', false],
@@ -68,7 +77,9 @@ describe('what takes long is shown', () => {
     ['fairlead.archive', 'Archiving the session', true],
   ])('by %s, with a Cancel where that can do something', async (id, title, isCancellable) => {
     const { context } = contextOf({ UnsentPrompts: { prompts: [] } });
-    await took(perform(context, id, session, fail));
+    // Where Cancel can do something, it is pressed: nothing follows.
+    window.cancels = () => id !== 'fairlead.archive';
+    await took(perform(context, id, session, () => {}));
     expect(window.progress).toEqual([{ title, isCancellable }]);
   });
 
@@ -76,6 +87,8 @@ describe('what takes long is shown', () => {
     const { context } = contextOf({ ShowNeed: { reason: null, need: null } });
     registerCommands(context, fail);
     for (const [id, title] of [
+      ['fairlead.newSession', 'Connecting to the sidecar'],
+      ['fairlead.newSessionFromEditor', 'Connecting to the sidecar'],
       ['fairlead.retry', 'Connecting to the sidecar'],
       ['fairlead.refresh', 'Connecting to the sidecar'],
       ['fairlead.showSidecarLog', 'Looking for the log of the sidecar'],
