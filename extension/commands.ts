@@ -9,10 +9,11 @@ import { keepingPrompt } from './actions/kept-prompt.ts';
 import { land } from './actions/land.ts';
 import { newSession, newSessionFromEditor } from './actions/new-session.ts';
 import { showSidecarLog } from './actions/sidecar-log.ts';
-import { withProgress } from './connection/progress.ts';
+import { connectWithProgress, withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
 import { nameOf, shortNameOf } from './fleet/session-name.ts';
+import { isToldWhole } from './fleet/told-whole.ts';
 import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
 
@@ -28,9 +29,12 @@ type Command =
       none?: string;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
-      /** `isShown`: the person saw what `session` asked, and answers that. */
-      run(context: Context, session: Session, isShown: boolean): Promise<void>;
+      /** `where`: the person saw there what `session` asked, and answers that. */
+      run(context: Context, session: Session, where: Shown | undefined): Promise<void>;
     };
+
+/** Where the person was when they pressed something that answers what a session asked. */
+type Shown = 'row' | 'notification';
 
 /** How long the status bar says that the sidecar was restarted, in milliseconds. */
 const RESTART_SHOWN_MS = 5_000;
@@ -41,29 +45,42 @@ const isOutOfQueue = ({ queue }: Session) => queue === null;
 const canInterrupt = ({ state, facts, reason }: Session) =>
   facts.life !== 'sleeping' &&
   (facts.agent === 'working' || (state === 'needs-you' && reason !== null && !isOfLanding(reason.kind)));
+/** With the way to a sidecar that may have to be started shown, before anything is asked. */
+const connected = (run: (context: Context) => Promise<void>) => async (context: Context) => {
+  await connectWithProgress(context.connection);
+  await run(context);
+};
 const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
 export const COMMANDS = {
-  'fairlead.newSession': { kind: 'window', needsTrust: true, run: newSession },
-  'fairlead.newSessionFromEditor': { kind: 'window', needsTrust: true, run: newSessionFromEditor },
+  'fairlead.newSession': { kind: 'window', needsTrust: true, run: connected(newSession) },
+  'fairlead.newSessionFromEditor': {
+    kind: 'window',
+    needsTrust: true,
+    run: connected(newSessionFromEditor),
+  },
   'fairlead.showFleet': { kind: 'window', run: async () => void (await focusFleet()) },
   'fairlead.doctor': { kind: 'window', run: doctor },
   'fairlead.showLog': { kind: 'window', run: async ({ output }) => output.show() },
   'fairlead.showSidecarLog': { kind: 'window', run: showSidecarLog },
-  'fairlead.retry': { kind: 'window', run: async ({ connection }) => void (await connection.start()) },
+  'fairlead.retry': { kind: 'window', run: ({ connection }) => connectWithProgress(connection) },
   'fairlead.restartSidecar': {
     kind: 'window',
     run: async ({ connection }) => {
-      await withProgress('Restarting the sidecar', ({ token }) => connection.restart(token));
+      await withProgress('Restarting the sidecar', () => connection.restart(), 'none');
       vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', RESTART_SHOWN_MS);
     },
   },
   'fairlead.refresh': {
     kind: 'window',
     run: async ({ connection, fleet, repositories }) => {
-      await connection.start();
-      await Promise.all([fleet.load(), repositories.findAgain()]);
+      await connectWithProgress(connection);
+      await withProgress(
+        'Looking again',
+        () => Promise.all([fleet.load(), repositories.findAgain()]),
+        'ends-waiting',
+      );
     },
   },
   'fairlead.openTerminal': {
@@ -122,16 +139,19 @@ export const COMMANDS = {
     needsTrust: true,
     isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
-    run: (context, session, isShown) =>
-      isShown ? giveAnswer(context, session, 'allow') : answer(context, session),
+    // What is allowed was shown whole.
+    run: (context, session, where) =>
+      where !== undefined && isToldWhole(session, where)
+        ? giveAnswer(context, session, 'allow')
+        : answer(context, session),
   },
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
     isGrave: true,
     fits: ({ reason }) => reason?.kind === 'permission',
-    run: (context, session, isShown) =>
-      isShown ? giveAnswer(context, session, 'deny') : answer(context, session),
+    run: (context, session, where) =>
+      where !== undefined ? giveAnswer(context, session, 'deny') : answer(context, session),
   },
   'fairlead.interrupt': {
     kind: 'session',
@@ -142,8 +162,10 @@ export const COMMANDS = {
         void showInformation(`Nothing to interrupt: "${shortNameOf(session)}" is ${stateWords(session)}.`);
         return;
       }
-      await withProgress('Interrupting the turn', (options) =>
-        connection.request('Interrupt', { session: session.id }, options),
+      await withProgress(
+        'Interrupting the turn',
+        ({ onProgress }) => connection.request('Interrupt', { session: session.id }, { onProgress }),
+        'none',
       );
     },
   },
@@ -152,8 +174,10 @@ export const COMMANDS = {
     isGrave: true,
     fits: hasAgent,
     run: async ({ connection }, session) => {
-      await withProgress('Stopping the agent', (options) =>
-        connection.request('Stop', { session: session.id }, options),
+      await withProgress(
+        'Stopping the agent',
+        ({ onProgress }) => connection.request('Stop', { session: session.id }, { onProgress }),
+        'none',
       );
     },
   },
@@ -162,8 +186,10 @@ export const COMMANDS = {
     needsTrust: true,
     fits: ({ facts }) => facts.life === 'sleeping',
     run: async ({ connection }, session) => {
-      await withProgress('Starting the agent', (options) =>
-        connection.request('Resume', { session: session.id }, options),
+      await withProgress(
+        'Starting the agent',
+        ({ onProgress }) => connection.request('Resume', { session: session.id }, { onProgress }),
+        'none',
       );
     },
   },
@@ -183,7 +209,11 @@ export const COMMANDS = {
     kind: 'session',
     fits: ({ queue }) => queue !== null,
     run: async ({ connection }, session) => {
-      await connection.request('Unqueue', { session: session.id });
+      await withProgress(
+        'Taking the session out of the queue',
+        () => connection.request('Unqueue', { session: session.id }),
+        'none',
+      );
     },
   },
   'fairlead.rename': {
@@ -244,13 +274,13 @@ export function registerCommands(context: Context, present: (error: unknown) => 
       guarded(command, present, async () => {
         if (command.kind === 'window') return command.run(context);
         const found = await sessionOf(context, target, command, id);
-        if (found !== undefined) await command.run(context, found.session, found.isShown);
+        if (found !== undefined) await command.run(context, found.session, found.where);
       }),
     ),
   );
 }
 
-/** Runs a command for a session as it was shown to the person, by the same rules as when it is clicked. */
+/** Runs a command for a session as a notification has shown it, by the same rules as when it is clicked. */
 export function perform(
   context: Context,
   id: SessionCommandId,
@@ -258,7 +288,7 @@ export function perform(
   present: (error: unknown) => void,
 ): Promise<void> {
   const command: Extract<Command, { kind: 'session' }> = COMMANDS[id];
-  return guarded(command, present, () => command.run(context, session, true));
+  return guarded(command, present, () => command.run(context, session, 'notification'));
 }
 
 async function guarded(
@@ -280,9 +310,9 @@ async function sessionOf(
   target: unknown,
   command: Extract<Command, { kind: 'session' }>,
   id: string,
-): Promise<{ session: Session; isShown: boolean } | undefined> {
+): Promise<{ session: Session; where: Shown | undefined } | undefined> {
   const row = rowOf(target);
-  await context.connection.start();
+  await connectWithProgress(context.connection);
   if (!context.fleet.isLoaded) await context.fleet.load();
   const named = typeof target === 'string' ? target : row?.id;
   if (named !== undefined) {
@@ -290,13 +320,13 @@ async function sessionOf(
       context.fleet.get(named) ?? (await context.connection.request('ShowSession', { session: named }));
     // What is clicked is what was drawn, whatever is asked by now.
     return row?.need === undefined
-      ? { session, isShown: false }
-      : { session: { ...session, need: row.need }, isShown: true };
+      ? { session, where: undefined }
+      : { session: { ...session, need: row.need }, where: 'row' };
   }
   if (!context.repositories.isKnown) await context.repositories.find();
   const title = titleOf(context.extension, id);
   const session = await chooseSession(context, { ...command, title });
-  return session === undefined ? undefined : { session, isShown: false };
+  return session === undefined ? undefined : { session, where: undefined };
 }
 
 /** Of a row of the fleet: its session, and the need that was drawn, undefined for none. */

@@ -3,6 +3,7 @@ import { conversationOf } from './actions/conversation.ts';
 import { TextDocuments } from './actions/text-documents.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './connection/failure.ts';
+import { presentFailure } from './connection/present-failure.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { Landings } from './fleet/landings.ts';
 import { LastUsed } from './fleet/last-used.ts';
@@ -44,10 +45,13 @@ export class Context implements vscode.Disposable {
       this.lastUsed,
       extension.workspaceState,
     );
-    this.links = new SessionLinks((terminal) => {
-      const session = this.terminals.sessionOf(terminal);
-      return session === undefined ? undefined : this.fleet.get(session);
-    });
+    this.links = new SessionLinks(
+      (terminal) => {
+        const session = this.terminals.sessionOf(terminal);
+        return session === undefined ? undefined : this.fleet.get(session);
+      },
+      (error) => presentFailure(this.output, error),
+    );
     this.contents = new Contents(this.connection);
     this.changes = new SessionChanges(this.connection);
     this.documents = new TextDocuments({ conversation: (id) => conversationOf(this.connection, id) });

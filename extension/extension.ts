@@ -2,7 +2,8 @@ import type * as vscode from 'vscode';
 import type { Session } from '../sidecar/protocol/session.ts';
 import { showAlreadyAnswered } from './actions/answer.ts';
 import { perform, registerCommands, type SessionCommandId } from './commands.ts';
-import { failureOf, isCancelled, wordsOf } from './connection/failure.ts';
+import { failureOf, wordsOf } from './connection/failure.ts';
+import { presentFailure } from './connection/present-failure.ts';
 import { Context } from './context.ts';
 import { FleetStatus } from './fleet/fleet-status.ts';
 import { FleetView } from './fleet/fleet-view.ts';
@@ -40,7 +41,7 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
   extension.subscriptions.push(view);
   // What was told to VS Code goes out between two turns: it asks for the rows while the rest is made.
   await new Promise((resolve) => setTimeout(resolve));
-  const present = (error: unknown) => presentFailure(made, error);
+  const present = (error: unknown) => presentFailure(made.output, error);
   const act = (id: SessionCommandId, session: Session) => void perform(made, id, session, present);
   const actOn = (id: SessionCommandId, session: string) => {
     const now = made.fleet.get(session);
@@ -75,15 +76,4 @@ async function build(extension: vscode.ExtensionContext): Promise<void> {
 /** The sidecar and every agent go on. */
 export async function deactivate(): Promise<void> {
   await context?.connection.close();
-}
-
-/** What went wrong, with what to do next. */
-function presentFailure(made: Context, error: unknown): void {
-  if (isCancelled(error)) return;
-  const failure = failureOf(error);
-  const text = wordsOf(failure);
-  made.output.error(`${failure.code}: ${text}`);
-  void showError(text, 'Show Log').then((chosen) => {
-    if (chosen !== undefined) made.output.show();
-  });
 }

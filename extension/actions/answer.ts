@@ -5,6 +5,7 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { stateWords } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
+import { withProgress } from '../connection/progress.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { NeedsInHand } from '../fleet/needs-in-hand.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
@@ -24,7 +25,11 @@ interface Parts {
 
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
 export async function answer(context: Parts, session: Session): Promise<void> {
-  const { reason, need } = await context.connection.request('ShowNeed', { session: session.id });
+  const { reason, need } = await withProgress(
+    'Reading what is asked',
+    () => context.connection.request('ShowNeed', { session: session.id }),
+    'ends-waiting',
+  );
   if (reason === null || need === null) {
     await showInformation(`"${shortNameOf(session)}" asks nothing.`);
     return;
@@ -81,7 +86,12 @@ async function send(
   answer: { answer: string; need?: number },
 ): Promise<void> {
   try {
-    await context.connection.request('Answer', { session: session.id, ...answer });
+    // The keys are pressed at once; how the agent takes them is waited for.
+    await withProgress(
+      'Giving the answer',
+      () => context.connection.request('Answer', { session: session.id, ...answer }),
+      'none',
+    );
   } catch (error) {
     const now = context.fleet.get(session.id);
     const isAsked = now?.state === 'needs-you' && now.need === answer.need;
@@ -215,7 +225,11 @@ async function showInput(context: Parts, session: Session, reason: Reason): Prom
     if (session.facts.life === 'active') context.terminals.show(session, 'agent', true);
     return async () => {};
   }
-  const proposal = await proposalOf(context, session, reason);
+  const proposal = await withProgress(
+    'Reading what is asked about',
+    () => proposalOf(context, session, reason),
+    'ends-waiting',
+  );
   const opened = proposal.after;
   if (proposal.before === undefined) {
     const document = await vscode.workspace.openTextDocument(opened);

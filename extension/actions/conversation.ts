@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { Session, Turn } from '../../sidecar/protocol/session.ts';
 import { age, dollars } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
+import { withProgress } from '../connection/progress.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { markdownText } from '../window/markdown-text.ts';
 import { showInformation } from '../window/messages.ts';
@@ -18,6 +19,12 @@ export async function showConversation(
     return;
   }
   const uri = documents.made('conversation', session.id, `${fileName(nameOf(session))}.md`);
+  // The preview would show nothing until it is there.
+  await withProgress(
+    'Reading the conversation',
+    async () => vscode.workspace.openTextDocument(uri),
+    'ends-waiting',
+  );
   await vscode.commands.executeCommand('markdown.showPreview', uri);
 }
 

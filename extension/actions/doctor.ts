@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Finding } from '../../sidecar/protocol/protocol.ts';
 import type { Connection } from '../connection/connection.ts';
-import { failureOf } from '../connection/failure.ts';
+import { failureOf, isCancelled } from '../connection/failure.ts';
 import { withProgress } from '../connection/progress.ts';
 import { pickText } from '../window/pick-text.ts';
 
@@ -12,11 +12,13 @@ const ICON: Record<Finding['state'], string> = { ok: 'pass', warning: 'warning',
 
 /** Shows what Fairlead needs and whether it is there, each with what to do. */
 export async function doctor({ connection }: { connection: Pick<Connection, 'request'> }): Promise<void> {
-  const findings = await withProgress('Looking at what Fairlead needs', ({ token }) =>
-    connection.request('Doctor', { folder: folderInHand() ?? null }, { token }),
+  const findings = await withProgress(
+    'Looking at what Fairlead needs',
+    () => connection.request('Doctor', { folder: folderInHand() ?? null }),
+    'ends-waiting',
   ).catch((error: unknown): Finding[] => {
-    const { code, message, hint } = failureOf(error);
-    if (code === 'cancelled') throw error;
+    if (isCancelled(error)) throw error;
+    const { message, hint } = failureOf(error);
     return [{ check: 'sidecar', state: 'problem', found: message, hint: hint ?? null }];
   });
   const order: Finding['state'][] = ['problem', 'warning', 'ok'];

@@ -4,6 +4,7 @@ import { hasEnded, isOfLanding } from '../../sidecar/protocol/landing.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { ExtensionError } from '../connection/failure.ts';
+import { withProgress } from '../connection/progress.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
@@ -27,7 +28,11 @@ export async function land(
   { asksWhereTo = false }: { asksWhereTo?: boolean } = {},
 ): Promise<void> {
   const { connection } = context;
-  const preview = await connection.request('LandPreview', { session: session.id });
+  const preview = await withProgress(
+    'Looking at what there is to land',
+    () => connection.request('LandPreview', { session: session.id }),
+    'ends-waiting',
+  );
   const wish: ParamsOf<'Land'> = { session: session.id };
   refuseWhatIsRefused(preview);
   if ((preview.target === null || asksWhereTo) && !isForNothing(session, preview)) {

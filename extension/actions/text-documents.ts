@@ -12,6 +12,7 @@ const LOST = 'This was kept only while it was shown, and is no longer. Answer th
  */
 export class TextDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #texts = new Map<string, string>();
+  #count = 0;
   readonly #makers: Readonly<Record<string, (session: string) => Promise<string>>>;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
@@ -26,11 +27,15 @@ export class TextDocuments implements vscode.TextDocumentContentProvider, vscode
     ];
   }
 
-  /** The URI under which `text` is shown; `name` is what its tab says and tells the language. */
+  /**
+   * A URI of its own under which `text` is shown, so that who closes it closes nothing that another shows; `name` is what
+   * its tab says and tells the language.
+   */
   put(session: string, name: string, text: string): vscode.Uri {
-    const uri = vscode.Uri.from({ scheme: TEXT_SCHEME, authority: session, path: `/${name}` });
+    this.#count += 1;
+    const query = String(this.#count);
+    const uri = vscode.Uri.from({ scheme: TEXT_SCHEME, authority: session, path: `/${name}`, query });
     this.#texts.set(uri.toString(), text);
-    this.#changed.fire(uri);
     return uri;
   }
 

@@ -7,12 +7,12 @@ import type { Session } from '../../sidecar/protocol/session.ts';
 import { askText } from '../window/messages.ts';
 import { unlessCancelled } from './cancellation.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
-import { ExtensionError, type Failure, failureOf, isCancelled, isSuddenEnd } from './failure.ts';
+import { ExtensionError, type Failure, failureOf, isSuddenEnd } from './failure.ts';
 import { firstLook } from './first-look.ts';
 import { NotificationListeners } from './notification-listeners.ts';
 import { personEnvironment } from './person-environment.ts';
 import { SidecarProgram } from './program.ts';
-import { endSilentSidecar } from './silent-sidecar.ts';
+import { endSidecar } from './silent-sidecar.ts';
 import type { NewsOf, NotificationName, ParamsOf, RequestName, ResultOf } from './wire.ts';
 
 export type ConnectionState =
@@ -68,6 +68,8 @@ export class Connection implements vscode.Disposable {
   #losses = 0;
   #readyAt = 0;
   #watching: NodeJS.Timeout | undefined;
+  /** The sidecar that was given up: it is met again only when somebody asks. */
+  #givenUp: number | undefined;
   #replaceTried = false;
   #disposed = false;
 
@@ -135,6 +137,11 @@ export class Connection implements vscode.Disposable {
     }
   }
 
+  /** See `SidecarProgram.logFile`. */
+  logFile(): Promise<string> {
+    return this.#program.logFile();
+  }
+
   /** See `SidecarClient.attach`. */
   async attach(session: string, pane: Pane, options: AttachmentOptions): Promise<Attachment> {
     const client = await this.start();
@@ -184,29 +191,24 @@ export class Connection implements vscode.Disposable {
   }
 
   /**
-   * Ends the sidecar, which leaves its agents running, and starts the one of this extension. What it has under way it
-   * ends first; `token` gives up waiting for that, and takes nothing back. One that does not answer, or is of another
-   * protocol, is ended all the same.
+   * Ends the sidecar, which leaves its agents running, and starts the one of this extension; resolves when that is there.
+   * What it has under way it ends first, and nothing takes that back. One that does not answer, or is of another protocol,
+   * is ended all the same.
    */
-  async restart(token?: vscode.CancellationToken): Promise<void> {
+  async restart(): Promise<void> {
     const before = this.#client;
     this.#client = undefined;
     this.#setState({ kind: 'connecting' });
-    const work = this.#begin(async () => {
+    await this.#begin(async () => {
       await before?.stop();
       // Over a connection of the program's own.
-      await this.#program.end().catch(endSilentSidecar);
-    });
-    // A failure after that shows in the status bar, as that of any other connection.
-    work.catch(() => {});
-    await unlessCancelled(work, token).catch((error: unknown) => {
-      if (!isCancelled(error)) throw error;
+      await endSidecar(() => this.#program.end());
     });
   }
 
   /**
    * What the window lives on cannot be had over this connection: it is left, and told of as one that could not be made. One
-   * that was lost meanwhile is followed by the next.
+   * that was lost meanwhile is followed by the next; another sidecar in its place is joined.
    */
   giveUp(error: unknown): void {
     const client = this.#client;
@@ -214,8 +216,10 @@ export class Connection implements vscode.Disposable {
     this.#client = undefined;
     this.#current = undefined;
     this.#beginning += 1;
+    this.#givenUp = this.#state.kind === 'ready' ? this.#state.info.pid : undefined;
     void client.stop();
     this.#setState({ kind: 'failed', failure: failureOf(error) });
+    this.#watch();
   }
 
   /** Makes the connection, once `before` is done. A failure is told by the state, unless `isQuiet`. */
@@ -270,6 +274,10 @@ export class Connection implements vscode.Disposable {
   async #greet(mayStart: boolean): Promise<{ client: SidecarClient; info: SidecarInfo }> {
     const first = await this.#clientOf(await this.#program.connect(mayStart));
     const info = await first.start();
+    if (!mayStart && info.pid === this.#givenUp) {
+      await first.stop();
+      throw new ExtensionError('daemon.not-running', 'No other sidecar runs than the one that was given up.');
+    }
     if (info.build === this.#build || this.#replaceTried || !mayStart) return { client: first, info };
     this.#replaceTried = true;
     // `fairlead up` knows which of two builds is to give way, and that a busy one is left alone: one with a client is.
@@ -299,6 +307,7 @@ export class Connection implements vscode.Disposable {
   #onReady(client: SidecarClient, info: SidecarInfo): void {
     this.#output.info(`Connected to the sidecar ${info.version} (${info.build}), pid ${info.pid}.`);
     this.#client = client;
+    this.#givenUp = undefined;
     this.#readyAt = Date.now();
     this.#setState({ kind: 'ready', info });
   }

@@ -50,7 +50,7 @@ export class SidecarProgram {
   /** Has `fairlead up` start the sidecar, or replace an older one that is idle, and connects. */
   async start(): Promise<Socket> {
     const began = Date.now();
-    const path = socketIn(await this.#run('up', START_WITHIN_MS));
+    const path = textIn(await this.#run(['up'], START_WITHIN_MS), 'socket');
     if (path === undefined) {
       throw new ExtensionError('daemon.spawn-failed', 'The sidecar did not say where it is.', {
         hint: 'Run "Fairlead: Doctor" and look at its log.',
@@ -71,7 +71,14 @@ export class SidecarProgram {
    * @throws ExtensionError as `fairlead down` says it, `daemon.not-answering` with the pid in its data
    */
   async end(): Promise<void> {
-    await this.#run('down');
+    await this.#run(['down']);
+  }
+
+  /** Where the sidecar writes its log, whether or not it runs. @throws ExtensionError `node.missing`, `daemon.spawn-failed` */
+  async logFile(): Promise<string> {
+    const file = textIn(await this.#run(['logs', '--path'], START_WITHIN_MS), 'file');
+    if (file === undefined) throw new ExtensionError('internal', 'Nothing says where the log is.');
+    return file;
   }
 
   /** Where the sidecar was the last time. */
@@ -91,7 +98,10 @@ export class SidecarProgram {
   async #ask(): Promise<string | undefined> {
     if (Date.now() - this.#askedAt < ASK_AGAIN_MS) return undefined;
     this.#askedAt = Date.now();
-    this.#told = await this.#run('status', START_WITHIN_MS).then(socketIn, () => undefined);
+    this.#told = await this.#run(['status'], START_WITHIN_MS).then(
+      (json) => textIn(json, 'socket'),
+      () => undefined,
+    );
     return this.#told;
   }
 
@@ -100,7 +110,7 @@ export class SidecarProgram {
   }
 
   /** What `fairlead COMMAND --json` prints, run by the first Node that there is. */
-  async #run(command: string, timeout = 0): Promise<string> {
+  async #run(command: readonly string[], timeout = 0): Promise<string> {
     const setting = this.#options.nodePath();
     const nodes = [...(setting === '' ? [] : [setting]), process.execPath, 'node'];
     let first: unknown;
@@ -116,13 +126,13 @@ export class SidecarProgram {
     throw first;
   }
 
-  #runWith(node: string, command: string, timeout: number): Promise<string> {
+  #runWith(node: string, command: readonly string[], timeout: number): Promise<string> {
     const { bundles, environment } = this.#options;
     const setting = this.#options.nodePath();
     return new Promise((resolve, reject) => {
       const child = execFile(
         node,
-        [join(bundles, 'fairlead.js'), command, '--json'],
+        [join(bundles, 'fairlead.js'), ...command, '--json'],
         {
           cwd: '/',
           timeout,
@@ -157,11 +167,11 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
   });
 }
 
-/** The socket that the output of a command names. */
-function socketIn(json: string): string | undefined {
+/** What the output of a command says of `name`; undefined when that is no text. */
+function textIn(json: string, name: string): string | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    const found = typeof value === 'object' && value !== null ? Reflect.get(value, 'socket') : undefined;
+    const found = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
     return typeof found === 'string' ? found : undefined;
   } catch {
     return undefined;

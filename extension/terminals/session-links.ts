@@ -16,10 +16,16 @@ interface SessionLink extends vscode.TerminalLink {
  */
 export class SessionLinks implements vscode.TerminalLinkProvider<SessionLink>, vscode.Disposable {
   readonly #sessionOf: (terminal: vscode.Terminal) => Session | undefined;
+  readonly #present: (error: unknown) => void;
   readonly #registered: vscode.Disposable;
 
-  constructor(sessionOf: (terminal: vscode.Terminal) => Session | undefined) {
+  /** `present` tells the person what went wrong. */
+  constructor(
+    sessionOf: (terminal: vscode.Terminal) => Session | undefined,
+    present: (error: unknown) => void,
+  ) {
     this.#sessionOf = sessionOf;
+    this.#present = present;
     this.#registered = vscode.window.registerTerminalLinkProvider(this);
   }
 
@@ -33,12 +39,16 @@ export class SessionLinks implements vscode.TerminalLinkProvider<SessionLink>, v
     return links.filter((link) => link !== undefined);
   }
 
+  /** In the editor that VS Code has for such a file, which may be a picture. Nobody hears of what is thrown here. */
   async handleTerminalLink({ uri, place }: SessionLink): Promise<void> {
-    const document = await vscode.workspace.openTextDocument(uri);
     const line = Math.max(0, (place.line ?? 1) - 1);
     const character = Math.max(0, (place.column ?? 1) - 1);
     const selection = new vscode.Range(line, character, line, character);
-    await vscode.window.showTextDocument(document, place.line === undefined ? {} : { selection });
+    try {
+      await vscode.commands.executeCommand('vscode.open', uri, place.line === undefined ? {} : { selection });
+    } catch (error) {
+      this.#present(error);
+    }
   }
 
   dispose(): void {

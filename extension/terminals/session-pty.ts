@@ -4,12 +4,15 @@ import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attac
 import type { Pane } from '../../sidecar/protocol/protocol.ts';
 import type { Size } from '../../sidecar/protocol/ptywire.ts';
 import { failureOf } from '../connection/failure.ts';
+import { printable } from './printable.ts';
 import { RendererAcks } from './renderer-acks.ts';
 
 /** Bytes of output that may be on their way to the renderer. */
 const WINDOW = 512 * 1024;
 /** Output is gathered so long before it is written, in milliseconds: fewer and larger writes draw faster. */
 const GATHER_MS = 3;
+/** Joining that takes longer is said, in milliseconds: before it, what would be read is gone at once. */
+const JOINS_WITHIN_MS = 400;
 /** Codes of a terminal that is no more: the process that held it has ended. */
 const GONE: readonly string[] = ['ptyhost.lost', 'terminal.gone', 'terminal.ticket-refused'];
 
@@ -21,6 +24,11 @@ const AGAIN: Record<Pane, string> = {
 const ASLEEP: Record<Pane, string> = {
   agent: 'The agent does not run.',
   shell: 'The shell has ended.',
+};
+
+const JOINING: Record<Pane, string> = {
+  agent: 'Waiting for the agent…',
+  shell: 'Waiting for the shell…',
 };
 
 const RESET = '\u001bc\u001b[3J';
@@ -77,6 +85,8 @@ export class SessionPty implements vscode.Pseudoterminal {
   #waitsForKey = false;
   #isOver = false;
   #isOpening = false;
+  /** What the person has typed since the program is being joined. */
+  #typedAhead = '';
   #joining: Joining;
   #hasFocus = false;
   #typedAt = 0;
@@ -127,7 +137,14 @@ export class SessionPty implements vscode.Pseudoterminal {
       if (/[\r\n]/.test(keys)) void this.#attach();
       return;
     }
-    this.#attachment?.write(keys);
+    if (this.#isOpening) this.#typeAhead(keys);
+    else this.#attachment?.write(keys);
+  }
+
+  /** Nobody has seen yet what Enter would say yes to: an agent may begin with a question. */
+  #typeAhead(keys: string): void {
+    if (REPLY.test(keys) || (this.#pane === 'agent' && /^[\r\n]+$/.test(keys))) return;
+    this.#typedAhead += keys;
   }
 
   close(): void {
@@ -183,7 +200,10 @@ export class SessionPty implements vscode.Pseudoterminal {
   async #attach(): Promise<void> {
     if (this.#isOpening || this.#isOver) return;
     this.#isOpening = true;
+    this.#typedAhead = '';
+    const isAskedFor = this.#waitsForKey;
     this.#waitsForKey = false;
+    const late = setTimeout(() => this.#noteJoining(), isAskedFor ? 0 : JOINS_WITHIN_MS);
     try {
       const attachment = await this.#open({
         client: 'vscode',
@@ -193,9 +213,11 @@ export class SessionPty implements vscode.Pseudoterminal {
       });
       if (this.#isOver) return attachment.detach();
       this.#follow(attachment);
+      if (this.#typedAhead !== '') attachment.write(this.#typedAhead);
     } catch (error) {
       this.#sayFailure(error);
     } finally {
+      clearTimeout(late);
       this.#isOpening = false;
     }
   }
@@ -261,14 +283,18 @@ export class SessionPty implements vscode.Pseudoterminal {
     }
   }
 
+  #noteJoining(): void {
+    if (!this.#isOver) this.#note(JOINING[this.#pane]);
+  }
+
   #note(text: string): void {
-    this.#written.fire(`\r\n\u001b[2m${text}\u001b[0m\r\n`);
+    this.#written.fire(`\r\n\u001b[2m${printable(text)}\u001b[0m\r\n`);
   }
 
   #say(what: string, next: string): void {
     this.#waitsForKey = true;
     this.#written.fire(
-      `\u001b[0m\u001b[?1049l\u001b[?25h\r\n\u001b[1m${what}\u001b[0m\r\n\u001b[2m${next}\u001b[0m\r\n`,
+      `\u001b[0m\u001b[?1049l\u001b[?25h\r\n\u001b[1m${printable(what)}\u001b[0m\r\n\u001b[2m${printable(next)}\u001b[0m\r\n`,
     );
   }
 }

@@ -45,13 +45,14 @@ export async function confirm(
   return (await vscode.window.showInformationMessage(asText(question), options, action)) !== undefined;
 }
 
-/** A notification with what is being done, and a way to cancel it, until `run` has ended. */
+/** A notification with what is being done, until `run` has ended; with Cancel, which `run` then honours, if `cancellable`. */
 export function showProgress<T>(
   title: string,
   run: (report: (message: string, increment?: number) => void, token: vscode.CancellationToken) => Promise<T>,
+  cancellable = true,
 ): Thenable<T> {
   return vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: asText(title), cancellable: true },
+    { location: vscode.ProgressLocation.Notification, title: asText(title), cancellable },
     (progress, token) =>
       run(
         (message, increment) =>

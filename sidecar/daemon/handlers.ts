@@ -78,8 +78,8 @@ export function handlersOf(parts: Parts): Handlers {
   );
   on(protocol.ListSessions, (filter) => fleet.list(filter));
   on(protocol.ShowSession, ({ session }) => fleet.show(session));
-  on(protocol.SendPrompt, ({ session, text, requestId }, _client, { signal }) =>
-    fleet.send(session, text, signal, requestId),
+  on(protocol.SendPrompt, ({ session, text, requestId }, _client, until) =>
+    fleet.send(session, text, until, requestId),
   );
   on(protocol.Answer, ({ session, answer, need }) => fleet.answer(session, answer, need));
   on(protocol.ShowNeed, ({ session }) => fleet.need(session));
@@ -105,7 +105,9 @@ export function handlersOf(parts: Parts): Handlers {
     parts.findRepository(request, cleanEnvironment(client.environment)),
   );
   on(protocol.Stop, ({ session }) => fleet.stopSession(session));
-  on(protocol.Archive, ({ session }, _client, _signal, report) => fleet.archive(session, report));
+  on(protocol.Archive, ({ session }, _client, { revoked }, report) =>
+    fleet.archive(session, report, revoked),
+  );
 
   on(protocol.LandPreview, ({ session }) => {
     fleet.requireWork(session);

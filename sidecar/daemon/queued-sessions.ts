@@ -3,6 +3,9 @@ import { gitOf, type SessionContext } from '../sessions/context.ts';
 import type { Fleet } from '../sessions/fleet.ts';
 import type { PromptRecord } from '../sessions/record.ts';
 
+/** The prompts of the queue are not taken back by hand. */
+const NEVER = new AbortController().signal;
+
 /** The fleet as the queue sees it. */
 export function queuedSessions(context: SessionContext, fleet: Fleet): QueuedSessions {
   const { table } = context;
@@ -15,7 +18,7 @@ export function queuedSessions(context: SessionContext, fleet: Fleet): QueuedSes
     turnCount: (id) => table.turnCount(id),
     setLanding: (id, landing, demand) => fleet.setLanding(id, landing, demand),
     send: async (id, text, request, signal) => {
-      await fleet.send(id, text, signal, request);
+      await fleet.send(id, text, { signal, revoked: NEVER }, request);
     },
     promptState: (request) => promptState(table.promptOf(request)),
     lastTurn: (id) => table.lastOutcome(id),

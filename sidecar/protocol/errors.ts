@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'land.work-elsewhere',
   'node.missing',
   'params.invalid',
+  'prompt.sent',
   'prompt.undelivered',
   'ptyhost.lost',
   'ptyhost.protocol',

@@ -158,6 +158,8 @@ export class Delivery {
     if (again && isMoreThan(composer.text, next.text)) return this.#giveUp(next, undelivered(next));
     this.#doubts.delete(session.id);
     if (again) log.warn('prompt sent again', { session: session.id, prompt: next.id });
+    // Whoever sent it may have taken it back meanwhile.
+    if (table.prompt(next.id)?.state !== next.state) return { lookAgainMs: 0 };
     // Stored first: after a crash it counts as sent, and only its missing confirmation sends it again.
     table.updatePrompt(next.id, { state: 'sent', via: 'paste', tries: next.tries + 1, sent_at: clock.now() });
     this.#context.step?.('prompt-sent');

@@ -7,7 +7,7 @@ import { asks, giveAnswer, interruptTurn, Keyboard, notAsked } from './keyboard.
 import { launchShell } from './launching.ts';
 import type { SessionRecord } from './record.ts';
 import { takesPrompts } from './signals.ts';
-import { type FleetParts, requirePlace, type Starter } from './starter.ts';
+import { type FleetParts, isCancelled, requirePlace, type StartEnd, type Starter } from './starter.ts';
 
 /** How long the agent's signals are waited for after keys were pressed, in milliseconds. */
 const SIGNALS_WITHIN_MS = 5_000;
@@ -32,11 +32,12 @@ export class Dialogue {
 
   /**
    * Brings a prompt to the agent, starting it again when it sleeps. Waits while it is on its way; not for the end of
-   * a turn that runs, nor for a person. Gives whether the agent has it.
-   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`; the agent
-   * does not get the prompt later then
+   * a turn that runs, nor for a person. Gives whether the agent has it. Revoked by whoever sent it, it is taken back while
+   * nothing of it was given to the agent; a connection that is lost takes nothing back.
+   * @throws FairleadError `session.archived`, `agent.missing`, `worktree.broken`, `prompt.undelivered`, `cancelled`: the
+   * agent does not get the prompt later then; `prompt.sent`: it was given it before that was revoked
    */
-  async send(name: string, text: string, signal: AbortSignal, requestId?: string): Promise<boolean> {
+  async send(name: string, text: string, until: StartEnd, requestId?: string): Promise<boolean> {
     const { context, observation, view } = this.#parts;
     const { table } = context;
     const { id, life } = view.living(name);
@@ -45,8 +46,12 @@ export class Dialogue {
     if (life === 'sleeping' && this.#isOpen(prompt)) await this.#startFor(prompt, id);
     await observation.look(id);
     await view
-      .until(() => this.#isSettled(prompt, id), { signal })
+      .until(() => this.#isSettled(prompt, id), { signal: until.signal })
       .catch((error: unknown) => {
+        if (isCancelled(until.revoked)) {
+          if (table.prompt(prompt)?.state !== 'waiting') throw alreadyGiven(id);
+          table.updatePrompt(prompt, { state: 'failed' });
+        }
         if (!(error instanceof FairleadError && error.code === 'daemon.lost')) throw error;
         throw new FairleadError('daemon.lost', `The sidecar is ending; the prompt for ${id} is kept.`, {
           hint: `It is brought there by the next one. See how it gets on: fairlead show ${id}`,
@@ -208,6 +213,16 @@ export class Dialogue {
       return shell;
     });
   }
+}
+
+function alreadyGiven(id: string): FairleadError {
+  return new FairleadError(
+    'prompt.sent',
+    `It is too late to take the prompt back: the agent of ${id} was given it.`,
+    {
+      hint: `Interrupt its turn: fairlead interrupt ${id}`,
+    },
+  );
 }
 
 function notRunning(id: string): FairleadError {

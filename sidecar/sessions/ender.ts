@@ -137,18 +137,21 @@ export class Ender {
   }
 
   /**
-   * Removes the worktree of a session; branch and conversation stay. Refused before anything is ended.
-   * @throws FairleadError `archive.unsaved` naming what is not saved, `land.already-queued`, `worktree.failed`
+   * Removes the worktree of a session; branch and conversation stay. Refused before anything is ended, and `revoked` until
+   * then.
+   * @throws FairleadError `archive.unsaved` naming what is not saved, `land.already-queued`, `worktree.failed`; the reason of
+   * `revoked`, when everything is as it was
    */
   async archive(
     id: string,
     state: () => { queued: boolean; inTurn: boolean },
     report: Report,
+    revoked?: AbortSignal,
   ): Promise<void> {
     const { observation, view, serial } = this.#parts;
     report('Looking for what is not saved', 0);
     await observation.look(id);
-    await serial.run(id, () => this.#archiveNow(id, state, report));
+    await serial.run(id, () => this.#archiveNow(id, state, report, revoked));
     view.announce(id);
   }
 
@@ -156,11 +159,13 @@ export class Ender {
     id: string,
     state: () => { queued: boolean; inTurn: boolean },
     report: Report,
+    revoked?: AbortSignal,
   ): Promise<void> {
     const { context, observation } = this.#parts;
     // It may never have come to be, or have been archived meanwhile.
     const record = context.table.get(id);
     if (record.life === 'archived') return;
+    revoked?.throwIfAborted();
     const { queued, inTurn } = state();
     if (queued) {
       throw new FairleadError('land.already-queued', `${id} is in the merge queue.`, {
@@ -185,6 +190,7 @@ export class Ender {
         });
       }
       await this.#openFor(id);
+      revoked?.throwIfAborted();
       if (context.table.get(id).terminal !== null) report('Ending the agent', 30);
       await this.#sleepNow(id, 'done');
       report('Removing the worktree', 60);

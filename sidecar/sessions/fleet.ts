@@ -180,13 +180,15 @@ export class Fleet {
     return this.#ender.stopAll();
   }
 
-  async archive(name: string, report: Report = UNHEARD): Promise<Session> {
+  /** See `Ender.archive`. */
+  async archive(name: string, report: Report = UNHEARD, revoked?: AbortSignal): Promise<Session> {
     const { id, life } = this.#parts.context.table.resolve(name);
     if (life !== 'archived') {
       await this.#ender.archive(
         id,
         () => ({ queued: this.show(id).queue !== null, inTurn: this.isInTurn(id) }),
         report,
+        revoked,
       );
     }
     return this.show(id);
@@ -219,11 +221,11 @@ export class Fleet {
   async send(
     name: string,
     text: string,
-    signal: AbortSignal,
+    until: StartEnd,
     requestId?: string,
   ): Promise<{ session: Session; confirmed: boolean }> {
     const { id } = this.#parts.view.living(name);
-    const confirmed = await this.#dialogue.send(id, text, signal, requestId);
+    const confirmed = await this.#dialogue.send(id, text, until, requestId);
     return { session: this.show(id), confirmed };
   }
 

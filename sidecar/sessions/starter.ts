@@ -38,7 +38,7 @@ const AGAIN_MS = 2_000;
 /** Demands that are over once an agent runs again. */
 const OF_AGENT_GONE: readonly Reason['kind'][] = ['start-failed', 'agent-ended'];
 
-/** What ends the start of sessions before it is done. */
+/** What ends the start of sessions, or the sending of a prompt, before it is done. */
 export interface StartEnd {
   /** Aborts when nobody waits for the answer any more. Ends only what is stored nowhere yet. */
   signal: AbortSignal;
@@ -375,7 +375,8 @@ function refuseLeft(records: readonly SessionRecord[]): void {
 }
 
 /** The person wants it no longer: a sidecar that ends is another matter. */
-function isCancelled({ reason }: AbortSignal): boolean {
+/** Whether the person who asked for it has taken it back, as opposed to a sidecar that ends. */
+export function isCancelled({ reason }: AbortSignal): boolean {
   return reason instanceof FairleadError && reason.code === 'cancelled';
 }
 

@@ -17,7 +17,10 @@ describe('notifications', () => {
       'Open Terminal',
     ]);
     expect(await toast.textContent()).toContain('Write: one.txt');
+    // It tells the path alone: what would be written is shown before it is allowed.
     await window.press(toast, 'Allow');
+    await window.page.locator('.modified-in-monaco-diff-editor', { hasText: '1' }).waitFor();
+    await window.pick('Allow');
     await world.finished(id);
     await expect.poll(() => toast.count()).toBe(0);
     expect(world.repository.at((await world.fairlead.show(id)).worktree).read('one.txt')).toBe('1\n');

@@ -22,6 +22,10 @@ export class FakeWindow {
   /** What the person picks, by the title or the message; nothing unless a test says otherwise. */
   pick: (title: string) => unknown = () => undefined;
   readonly terminals: FakeTerminal[] = [];
+  /** Long work that was shown, with whether it had a Cancel. */
+  readonly progress: { title: string; isCancellable: boolean }[] = [];
+  /** Whether the person presses Cancel, by the title of what is being done. */
+  cancels: (title: string) => boolean = () => false;
   /** Contents of editors that were opened. */
   readonly editors: string[] = [];
   readonly #commands = new Map<string, (...args: unknown[]) => unknown>();
@@ -48,8 +52,20 @@ export class FakeWindow {
       showErrorMessage: say,
       showQuickPick: (_items: unknown, options?: { title?: string }) => ask(options),
       showInputBox: ask,
-      withProgress: async (_options: unknown, run: (progress: object, token: object) => unknown) =>
-        run({ report: () => {} }, new CancellationTokenSource().token),
+      withProgress: async (
+        { title, cancellable }: { title: string; cancellable: boolean },
+        run: (progress: object, token: object) => unknown,
+      ) => {
+        this.progress.push({ title, isCancellable: cancellable });
+        const source = new CancellationTokenSource();
+        const running = run({ report: () => {} }, source.token);
+        if (cancellable && this.cancels(title)) source.cancel();
+        return running;
+      },
+      setStatusBarMessage: (text: string) => {
+        this.said.push(text);
+        return new Disposable(() => {});
+      },
       showTextDocument: async (content: string) => void this.editors.push(content),
       createTerminal: ({ name }: { name: string }) => {
         const terminal: FakeTerminal = { name, show: () => {}, dispose: () => {} };

@@ -48,7 +48,8 @@ export function addSidecarCommands(program: Command, act: Act): void {
     .description("the sidecar's log")
     .option('-n, --lines <n>', 'how many of its last lines', count('--lines'), 100)
     .option('--ptyhost', 'the log of the ptyhost instead', false)
-    .addHelpText('after', examples('logs -n 20', 'logs --ptyhost'))
+    .option('--path', 'where the log is, instead of what it says', false)
+    .addHelpText('after', examples('logs -n 20', 'logs --ptyhost', 'logs --path'))
     .action(act(logs));
   program
     .command('events')
@@ -174,9 +175,16 @@ function findingLines({ check, state, found, hint }: protocol.Finding, output: O
   return hint === null ? line : `${line}\n${indent}${output.paint('dim', printable(hint))}`;
 }
 
-async function logs(context: CommandContext, options: { lines: number; ptyhost: boolean }): Promise<void> {
+async function logs(
+  context: CommandContext,
+  options: { lines: number; ptyhost: boolean; path: boolean },
+): Promise<void> {
   const name = options.ptyhost ? 'ptyhost' : 'sidecar';
   const file = join(pathsFor(context.environment).logs, `${name}.log`);
+  if (options.path) {
+    context.output.result({ file }, () => file);
+    return;
+  }
   const lines = lastLines(file, options.lines);
   if (lines === undefined) context.output.note(`There is no log yet (${file}).`);
   else context.output.line(lines.map((line) => (context.output.json ? line : logLine(line))).join('\n'));

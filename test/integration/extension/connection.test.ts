@@ -232,6 +232,30 @@ it('a connection over which nothing can be read is told of as one that could not
   expect(states).toEqual(['connecting', 'ready', 'failed', 'connecting', 'ready']);
 });
 
+it('a sidecar that was given up is not met again by itself, another in its place is', {
+  timeout: 90_000,
+}, async () => {
+  await using fairlead = new SidecarHarness(PLAIN);
+  const { connection, states, until } = windowOf(fairlead);
+  await connection.start();
+  connection.giveUp(new Error('not as it should be'));
+  // Longer than the wait between two looks.
+  await new Promise((resolve) => setTimeout(resolve, 6_500));
+  expect(states).toEqual(['connecting', 'ready', 'failed']);
+  await fairlead.json(['down']);
+  const { pid } = await fairlead.json<{ pid: number }>(['up']);
+  await until('ready');
+  expect(connection.state).toMatchObject({ info: { pid } });
+});
+
+it('the log of a sidecar is found without one', { timeout: 60_000 }, async () => {
+  await using fairlead = new SidecarHarness(PLAIN);
+  const { connection, states } = windowOf(fairlead);
+  expect(await connection.logFile()).toBe(join(fairlead.home, 'logs', 'sidecar.log'));
+  expect((await statusOf(fairlead)).sidecar).toBeNull();
+  expect(states).toEqual([]);
+});
+
 it('what is to be done once is done once, though sidecars die over it', { timeout: 90_000 }, async () => {
   await using world = await World.open();
   const { fairlead } = world;

@@ -186,6 +186,11 @@ describe('the command line', { timeout: TIMEOUT }, () => {
     expect(events.stderr).toContain('Nothing has happened yet');
     await using never = new SidecarHarness(fairlead.environment);
     expect((await never.run(['logs'])).stderr).toContain('There is no log yet');
+    const file = join(never.home, 'logs', 'sidecar.log');
+    expect(await never.json(['logs', '--path'])).toEqual({ file });
+    expect((await never.run(['logs', '--path', '--ptyhost'])).stdout.trim()).toBe(
+      join(never.home, 'logs', 'ptyhost.log'),
+    );
   });
 
   it('keeps every row of a table in 80 columns, whatever a title holds', async () => {

@@ -144,6 +144,23 @@ describe('a session that is archived while it is made', () => {
     expect(person.repository.git('worktree', 'list').split('\n')).toHaveLength(1);
   });
 
+  it('is as it was when that is taken back before its agent is ended, and archived when it is not', async () => {
+    using person = new Person();
+    const { session } = await person.new({ start: false, prompt: 'Work' });
+    const archive = (taken: string) => {
+      const revoked = new AbortController();
+      const report = (what: string) => {
+        if (what === taken) revoked.abort(new FairleadError('cancelled', 'Cancelled.'));
+      };
+      return person.fleet.archive(session.id, report, revoked.signal);
+    };
+    await expect(archive('Looking for what is not saved')).rejects.toMatchObject({ code: 'cancelled' });
+    expect(person.fleet.show(session.id)).not.toMatchObject({ state: 'archived' });
+    expect(existsSync(session.worktree)).toBe(true);
+    expect(await archive('Removing the worktree')).toMatchObject({ state: 'archived' });
+    expect(existsSync(session.worktree)).toBe(false);
+  });
+
   it('is missing when it could not be made', async () => {
     using person = new Person();
     let archiving: Promise<unknown> | undefined;
@@ -196,7 +213,7 @@ describe('a prompt', () => {
       const { session } = await person.new({ prompt: 'Work' });
       expect(session).toMatchObject({ state: 'needs-you', reason: { kind: 'trust' } });
       const never = new AbortController().signal;
-      const sent = await person.fleet.send(session.id, 'And this', never);
+      const sent = await person.fleet.send(session.id, 'And this', { signal: never, revoked: never });
       expect(sent).toMatchObject({ session: { reason: { kind: 'trust' } }, confirmed: false });
       expect(session.need).not.toBeNull();
       expect(sent.session.need).toBe(session.need);
@@ -204,7 +221,8 @@ describe('a prompt', () => {
 
       const demand = { kind: 'worktree-missing', message: 'It is gone.' } as const;
       person.home.table.update(session.id, { life: 'active', demand });
-      await person.fleet.send(session.id, 'And that', AbortSignal.abort()).catch(() => {});
+      const lost = { signal: AbortSignal.abort(), revoked: never };
+      await person.fleet.send(session.id, 'And that', lost).catch(() => {});
       expect(person.home.table.get(session.id).demand).toEqual(demand);
     } finally {
       person[Symbol.dispose]();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Ledger } from '../../../sidecar/cost/ledger.ts';
 import { pricesWith } from '../../../sidecar/cost/prices.ts';
+import { FairleadError } from '../../../sidecar/protocol/errors.ts';
 import { Fleet } from '../../../sidecar/sessions/fleet.ts';
 import { TerminalHost } from '../../../sidecar/sessions/terminal-host.ts';
 import type { PtyHostClient } from '../../../sidecar/terminals/ptyhost-client.ts';
@@ -41,7 +42,12 @@ describe('a prompt for an agent that sleeps', () => {
     home[Symbol.dispose]();
     await ptyhost.end();
   });
-  const send = () => fleet.send('s', 'do it', AbortSignal.timeout(20_000));
+  const never = new AbortController().signal;
+  const send = (revoked = never, gone = never) =>
+    fleet.send('s', 'do it', {
+      signal: AbortSignal.any([revoked, gone, AbortSignal.timeout(20_000)]),
+      revoked,
+    });
 
   it('is not kept when the agent cannot be started: whoever sent it knows', async () => {
     await expect(send()).rejects.toMatchObject({ code: 'agent.missing' });
@@ -58,6 +64,37 @@ describe('a prompt for an agent that sleeps', () => {
     expect(home.table.openPrompts('s')).toHaveLength(1);
     await resting;
     expect(home.session).toMatchObject({ life: 'active', terminal: terminal.id });
+  });
+
+  it('is taken back by whoever sent it, until it was given to the agent; by no connection that is lost', async () => {
+    // Something covers the composer, so that it waits.
+    const { terminal } = await client.request('create', shell('exec sleep 1000'));
+    home.table.update('s', { life: 'active', terminal: terminal.id });
+    await (await fleet.start()).known;
+    const open = () => home.table.openPrompts('s').map(({ state }) => state);
+    const cancelled = new FairleadError('cancelled', 'Cancelled.');
+
+    const revoked = new AbortController();
+    const sending = send(revoked.signal);
+    await expect.poll(open).toEqual(['waiting']);
+    revoked.abort(cancelled);
+    await expect(sending).rejects.toMatchObject({ code: 'cancelled' });
+    expect(open()).toEqual([]);
+
+    const gone = new AbortController();
+    const kept = send(never, gone.signal);
+    await expect.poll(open).toEqual(['waiting']);
+    gone.abort(cancelled);
+    await expect(kept).rejects.toMatchObject({ code: 'cancelled' });
+    expect(open()).toEqual(['waiting']);
+
+    const late = new AbortController();
+    const given = send(late.signal);
+    await expect.poll(open).toEqual(['waiting', 'waiting']);
+    for (const { id } of home.table.openPrompts('s')) home.table.updatePrompt(id, { state: 'sent' });
+    late.abort(cancelled);
+    await expect(given).rejects.toMatchObject({ code: 'prompt.sent' });
+    expect(open()).toEqual(['sent', 'sent']);
   });
 
   it('is for a person when the agent ended before it got there', async () => {

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../extension/actions/answer.ts';
+import { TextDocuments } from '../../../extension/actions/text-documents.ts';
 import { nextSteps } from '../../../extension/fleet/next-steps.ts';
 import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
-import { commands, window } from '../../support/vscode.ts';
+import { commands, TabInputText, type Uri, window, workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -101,5 +102,61 @@ describe('a question', () => {
     window.showInputBox = async () => '';
     expect(await given(question(true), [])).toBeUndefined();
     expect(await given(question(true), ['red', 'Something else…'])).toBeUndefined();
+  });
+});
+
+describe('a tool that is asked about twice at a time', () => {
+  it('stays on show for the second question when that takes the place of the first', async () => {
+    const reason: Reason = {
+      kind: 'permission',
+      message: 'Bash: ls',
+      tool: 'Bash',
+      input: { command: 'ls' },
+    };
+    const session = sessionOf({ id: 'one', state: 'needs-you', need: 1, reason });
+    const documents = new TextDocuments({});
+    // As VS Code does it: a text is opened in a tab, and one list takes the place of another, which was left then.
+    let tabs: { input: TabInputText }[] = [];
+    Object.assign(window, {
+      showTextDocument: async (uri: Uri) => void tabs.push({ input: new TabInputText(uri) }),
+      tabGroups: {
+        get all() {
+          return [{ tabs }];
+        },
+        close: async (closed: readonly object[]) => {
+          tabs = tabs.filter((tab) => !closed.includes(tab));
+        },
+      },
+    });
+    workspace.openTextDocument = async (uri: Uri) => uri;
+    let leave: (picked: undefined) => void = () => {};
+    window.showQuickPick = () => {
+      leave(undefined);
+      return new Promise((resolve) => {
+        leave = resolve;
+      });
+    };
+    const ask = () =>
+      answer(
+        {
+          connection: { request: async (): Promise<never> => ({ reason, need: 1 }) as never },
+          fleet: fleetOf([session]).fleet,
+          needsInHand: { take() {} },
+          documents,
+          terminals: { show() {} },
+        },
+        session,
+      );
+    const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const first = ask();
+    await settle();
+    const second = ask();
+    await first;
+    const [open, ...others] = tabs;
+    expect(others).toEqual([]);
+    expect(open && (await documents.provideTextDocumentContent(open.input.uri as never))).toBe('ls\n');
+    leave(undefined);
+    await second;
+    expect(tabs).toEqual([]);
   });
 });

@@ -33,3 +33,9 @@ it('a prompt that the person took back is not', async () => {
   await send(new ExtensionError('cancelled', 'Cancelled.'));
   expect(window.editors).toEqual([]);
 });
+
+it('a prompt that could not be taken back any more is not either, and that is told', async () => {
+  const error = new ExtensionError('prompt.sent', 'It is too late.');
+  expect(await send(error)).toEqual([error]);
+  expect(window.editors).toEqual([]);
+});

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../extension/commands.ts';
 import * as z from '../../../sidecar/protocol/zod.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -34,12 +35,16 @@ const { contributes } = manifest;
 const texts = z
   .record(z.string(), z.string())
   .parse(JSON.parse(readFileSync(join(ROOT, 'package.nls.json'), 'utf8')));
-/** Read as text: the table imports what only an editor has. */
-const source = readFileSync(join(ROOT, 'extension/commands.ts'), 'utf8');
-const handled = [...source.matchAll(/^ {2}'(fairlead\.\w+)': \{/gm)].map((found) => found[1] ?? '');
+/** All that runs in the extension host, as text. */
+const code = globSync('extension/**/*.ts', { cwd: ROOT })
+  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  .join('\n');
+const handled = Object.keys(COMMANDS);
 /** Where Ctrl+K Shift+N is not VS Code's own New Window. Source: its default keys, 1.139. */
 const NOT_IN_WINDOWS_BROWSER = 'isMac && !terminalFocus || isLinux || isWindows && !isWeb';
 const declared = contributes.commands.map(({ command }) => command);
+/** A name where a command is run, or chosen to be run: not of a setting, a context, a mark. */
+const RUN = /(?:executeCommand\(\s*|\bact(?:On)?\(|[?:] )'(fairlead\.\w+)'/g;
 
 describe('the manifest', () => {
   it('lets no repository say which program runs the sidecar', () => {
@@ -59,6 +64,27 @@ describe('the manifest', () => {
       [...each.matchAll(/\(command:(fairlead\.\w+)/g)].map((found) => found[1] ?? ''),
     );
     expect([...named, ...linked].filter((command) => !declared.includes(command))).toEqual([]);
+  });
+
+  it('declares every command that the code links to or runs', () => {
+    const linked = [...code.matchAll(/command:(fairlead\.\w+)/g)].map((found) => found[1] ?? '');
+    expect(linked).toContain('fairlead.doctor');
+    const run = [...code.matchAll(RUN)]
+      .map((found) => found[1] ?? '')
+      .filter((name) => !name.endsWith('Foreground'));
+    // Of a button, of a row, of a notification.
+    expect(run).toEqual(
+      expect.arrayContaining(['fairlead.openChanges', 'fairlead.openTerminal', 'fairlead.sendPrompt']),
+    );
+    expect([...linked, ...run].filter((command) => !declared.includes(command))).toEqual([]);
+  });
+
+  it('lets the tooltip of the status bar link to no command that VS Code would not run', () => {
+    const status = readFileSync(join(ROOT, 'extension/fleet/fleet-status.ts'), 'utf8');
+    const enabled = /enabledCommands: \[([^\]]*)\]/.exec(status)?.[1] ?? '';
+    const linked = [...status.matchAll(/\(command:(fairlead\.\w+)\)/g)].map((found) => found[1] ?? '');
+    expect(linked.length).toBeGreaterThan(3);
+    expect(linked.filter((command) => !enabled.includes(`'${command}'`))).toEqual([]);
   });
 
   it('has every text, and no text that nothing shows', () => {
@@ -101,14 +127,6 @@ describe('the manifest', () => {
   });
 
   it('has every setting and colour that the code reads', () => {
-    const files = [
-      'extension/fleet/session-look.ts',
-      'extension/fleet/needs.ts',
-      'extension/connection/connection.ts',
-      'extension/actions/new-session.ts',
-      'extension/terminals/session-terminals.ts',
-    ];
-    const code = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
     const settings = [...code.matchAll(/getConfiguration\('fairlead'\)\s*\.get<[^>]*>\('(\w+)'/g)].map(
       (found) => `fairlead.${found[1]}`,
     );

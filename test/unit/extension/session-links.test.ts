@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type * as vscode from 'vscode';
 import { pathsIn } from '../../../extension/terminals/path-links.ts';
 import { SessionLinks } from '../../../extension/terminals/session-links.ts';
-import { window, workspace } from '../../support/vscode.ts';
+import { commands } from '../../support/vscode.ts';
 import { sessionOf } from './support/sessions.ts';
 
 describe('paths in a line', () => {
@@ -38,8 +38,10 @@ describe('links of a session', () => {
   writeFileSync(join(worktree, 'src/app.js'), '');
   afterAll(() => rmSync(worktree, { recursive: true }));
   const ours = { name: 'ours' } as vscode.Terminal;
-  const links = new SessionLinks((terminal) =>
-    terminal === ours ? sessionOf({ id: 'one', worktree }) : undefined,
+  const told: unknown[] = [];
+  const links = new SessionLinks(
+    (terminal) => (terminal === ours ? sessionOf({ id: 'one', worktree }) : undefined),
+    (error) => told.push(error),
   );
   const inLine = async (line: string, terminal = ours) =>
     (await links.provideTerminalLinks({ line, terminal })).map(({ uri, startIndex, length }) => [
@@ -60,12 +62,25 @@ describe('links of a session', () => {
   });
 
   it('open at the line', async () => {
-    const opened: unknown[] = [];
-    workspace.openTextDocument = async (uri: vscode.Uri) => uri.toString();
-    window.showTextDocument = async (...shown: unknown[]) => opened.push(shown);
     const [link] = await links.provideTerminalLinks({ line: 'src/app.js:3:2', terminal: ours });
-    if (link !== undefined) await links.handleTerminalLink(link);
+    if (link === undefined) throw new Error('no link');
+    const run: unknown[] = [];
+    commands.executeCommand = async (id: string, uri: vscode.Uri, options: unknown) =>
+      run.push([id, uri.toString(), options]);
+    await links.handleTerminalLink(link);
     const place = { line: 2, character: 1 };
-    expect(opened).toEqual([['fairlead://one/src/app.js', { selection: { start: place, end: place } }]]);
+    // By the command that takes any file: a picture has no text.
+    expect(run).toEqual([
+      ['vscode.open', 'fairlead://one/src/app.js', { selection: { start: place, end: place } }],
+    ]);
+  });
+
+  it('that cannot be opened are told of', async () => {
+    const [link] = await links.provideTerminalLinks({ line: 'src/app.js', terminal: ours });
+    if (link === undefined) throw new Error('no link');
+    const error = new Error('It was archived.');
+    commands.executeCommand = () => Promise.reject(error);
+    await links.handleTerminalLink(link);
+    expect(told).toEqual([error]);
   });
 });

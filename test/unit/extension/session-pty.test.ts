@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
+import { ExtensionError } from '../../../extension/connection/failure.ts';
 import { SessionPty } from '../../../extension/terminals/session-pty.ts';
 import type { Size } from '../../../sidecar/protocol/ptywire.ts';
 
@@ -131,6 +132,98 @@ describe('a terminal that is there again', () => {
     expect(count).toBe(0);
     pty.handleInput('\r');
     expect(count).toBe(1);
+  });
+});
+
+/** A terminal whose program is joined once the test lets it, or fails as the test says. */
+function joining(pane: 'agent' | 'shell' = 'agent') {
+  const stream = new Stream();
+  let opening = Promise.withResolvers<never>();
+  const pty = new SessionPty(() => opening.promise, pane, 'when-asked');
+  const shown = { text: '' };
+  pty.onDidWrite((written) => {
+    shown.text += written;
+  });
+  pty.open(OWN);
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+  return {
+    stream,
+    pty,
+    shown,
+    settle,
+    join: async () => {
+      opening.resolve(stream as never);
+      await settle();
+    },
+    fail: async (error: Error) => {
+      const failed = opening;
+      opening = Promise.withResolvers<never>();
+      failed.reject(error);
+      await settle();
+    },
+  };
+}
+
+describe('a terminal whose program is being joined', () => {
+  it('says what it waits for, and gives the program what is typed meanwhile', async () => {
+    const { stream, pty, shown, settle, join } = joining();
+    pty.handleInput('\r');
+    await settle();
+    expect(shown.text).toContain('Waiting for the agent…');
+    for (const key of 'hello') pty.handleInput(key);
+    expect(stream.written).toEqual([]);
+    await join();
+    expect(stream.written.join('')).toBe('hello');
+    pty.handleInput('!');
+    expect(stream.written.join('')).toBe('hello!');
+  });
+
+  it('says so where it was not asked for, only once that takes long', async () => {
+    vi.useFakeTimers();
+    try {
+      const opening = Promise.withResolvers<never>();
+      const pty = new SessionPty(() => opening.promise, 'shell');
+      let text = '';
+      pty.onDidWrite((written) => {
+        text += written;
+      });
+      pty.open(OWN);
+      await vi.advanceTimersByTimeAsync(300);
+      expect(text).toBe('');
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(text).toContain('Waiting for the shell…');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('gives an agent no Enter that would say yes to what nobody has seen, and no reply of the terminal', async () => {
+    const agent = joining('agent');
+    agent.pty.handleInput('\r');
+    for (const keys of ['\r', 'x', '\u001b[I', '\u001b[?62c', '\r']) agent.pty.handleInput(keys);
+    await agent.join();
+    expect(agent.stream.written.join('')).toBe('x');
+    const shell = joining('shell');
+    shell.pty.handleInput('\r');
+    for (const keys of ['ls', '\r']) shell.pty.handleInput(keys);
+    await shell.join();
+    expect(shell.stream.written.join('')).toBe('ls\r');
+  });
+
+  it('forgets what was typed where that fails, and shows what others wrote as text', async () => {
+    const { stream, pty, shown, join, fail } = joining();
+    pty.handleInput('\r');
+    pty.handleInput('lost');
+    const hint = 'Look \u001b]0;there\u0007again\u009b31m.';
+    await fail(new ExtensionError('git.failed', 'fatal: \u001b[2Jno\r\n\u001b]52;c;eA==\u0007', { hint }));
+    const own = /\u001b\[(0m|1m|2m|\?1049l|\?25h)/g;
+    expect(shown.text.replaceAll(own, '')).not.toMatch(/[\u001b\u0007\u0080-\u009f]|there/);
+    expect(shown.text).toContain('fatal: no');
+    pty.handleInput('\r');
+    await join();
+    expect(stream.written).toEqual([]);
+    stream.emit('fault', new Error('too \u001b[5mlong'));
+    expect(shown.text).toContain('too long');
   });
 });
 

@@ -18,7 +18,7 @@ const asking = sessionOf({
   branch: 'fairlead/fix-it',
   state: 'needs-you',
   need: 1,
-  reason: { kind: 'permission', message: 'Run rm?', input: { command: 'rm' } },
+  reason: { kind: 'permission', tool: 'Bash', message: 'Bash: rm it', input: { command: 'rm it' } },
   facts: { agent: 'needs-you', landing: 'none', life: 'active' },
 });
 
@@ -49,6 +49,24 @@ function contextOf(session: Session) {
   return { context, sent };
 }
 
+/** What runs nothing of a repository, and types nothing to an agent. Any other command is one that needs trust. */
+const RUNS_WITHOUT_TRUST = [
+  'showFleet',
+  'doctor',
+  'showLog',
+  'showSidecarLog',
+  'retry',
+  'restartSidecar',
+  'refresh',
+  'showConversation',
+  'interrupt',
+  'stop',
+  'unqueue',
+  'rename',
+  'copyBranch',
+  'copyWorktree',
+].map((name) => `fairlead.${name}`);
+
 const fail = (error: unknown) => {
   throw error;
 };
@@ -66,16 +84,16 @@ describe('in Restricted Mode', () => {
     window.isTrusted = false;
     const { context, sent } = contextOf(asking);
     registerCommands(context, fail);
-    const needing = Object.entries(COMMANDS).filter(([, command]) => 'needsTrust' in command);
-    expect(needing.length).toBeGreaterThan(8);
+    const needing = Object.entries(COMMANDS).filter(([id]) => !RUNS_WITHOUT_TRUST.includes(id));
     for (const [id, { kind }] of needing) {
       await window.run(id, { kind: 'session', id: 's1', need: 1 });
       if (kind === 'session') await perform(context, id as 'fairlead.land', asking, fail);
     }
     expect(sent).toEqual([]);
     expect(window.asked).toEqual([]);
-    expect(new Set(window.said)).toEqual(
-      new Set(['Agents run the code of this repository. Trust the workspace first.']),
+    const times = needing.reduce((sum, [, { kind }]) => sum + (kind === 'session' ? 2 : 1), 0);
+    expect(window.said).toEqual(
+      Array(times).fill('Agents run the code of this repository. Trust the workspace first.'),
     );
   });
 
@@ -106,6 +124,21 @@ describe('Allow', () => {
     registerCommands(context, fail);
     await window.run('fairlead.allow', { kind: 'session', id: 's1', need: 1 });
     expect(sent).toEqual([['Answer', { session: 's1', answer: 'allow', need: 1 }]]);
+  });
+
+  it('shows first what the row or the notification showed in part; Deny needs no more', async () => {
+    const input = { command: 'rm it\nand more' };
+    const reason = { kind: 'permission', tool: 'Bash', message: 'Bash: rm it and more', input } as const;
+    const session = { ...asking, reason };
+    const { context, sent } = contextOf(session);
+    registerCommands(context, fail);
+    await window.run('fairlead.allow', { kind: 'session', id: 's1', need: 1 });
+    await perform(context, 'fairlead.allow', session, fail);
+    expect(sent.map(([name]) => name)).toEqual(['ShowNeed', 'ShowNeed']);
+    await window.run('fairlead.deny', { kind: 'session', id: 's1', need: 1 });
+    await perform(context, 'fairlead.deny', session, fail);
+    const denied = ['Answer', { session: 's1', answer: 'deny', need: 1 }];
+    expect(sent.slice(2)).toEqual([denied, denied]);
   });
 
   it('shows what is asked before it answers where nothing was shown', async () => {

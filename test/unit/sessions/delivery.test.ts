@@ -60,6 +60,18 @@ describe('a prompt on its way', () => {
     expect(home.table.prompt('p')).toMatchObject({ state: 'sent', tries: 1, via: 'paste' });
   });
 
+  it('is not typed when it was taken back while the screen was looked at', async () => {
+    home.addPrompt('p', 'do it');
+    const looked = terminal.screen.bind(terminal);
+    terminal.screen = async () => {
+      home.table.updatePrompt('p', { state: 'failed' });
+      return looked();
+    };
+    await deliver();
+    expect(terminal.pressed).toEqual([]);
+    expect(stateOf('p')).toBe('failed');
+  });
+
   it('is typed again once when nothing confirms it, and then is for a person', async () => {
     home.addPrompt('p', 'do it');
     await deliver();
