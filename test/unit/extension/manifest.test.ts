@@ -105,7 +105,7 @@ describe('the manifest', () => {
       'extension/fleet/session-look.ts',
       'extension/fleet/needs.ts',
       'extension/connection/connection.ts',
-      'extension/actions/new-session.ts',
+      'extension/actions/new-session/start.ts',
       'extension/terminals/session-terminals.ts',
     ];
     const code = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
