@@ -18,6 +18,8 @@ let logged: string[];
 let told: string[];
 /** Ends each `NewSession` in its order; empty: at once. */
 let gates: Promise<void>[];
+/** Until then no repository is found. */
+let looking: Promise<void> | undefined;
 let missing: boolean;
 let load: () => Promise<void>;
 
@@ -30,6 +32,7 @@ beforeEach(() => {
   logged = [];
   told = [];
   gates = [];
+  looking = undefined;
   missing = false;
   load = async () => {};
   window.showInformationMessage = async (text: string) => void told.push(text);
@@ -38,8 +41,10 @@ beforeEach(() => {
 
 const connection = {
   start: async (): Promise<never> => undefined as never,
-  request: async (): Promise<never> =>
-    ({ branch: 'main', branches: ['main', 'release'], uncommitted: [] }) as never,
+  request: async (): Promise<never> => {
+    await looking;
+    return { branch: 'main', branches: ['main', 'release'], uncommitted: [] } as never;
+  },
   requestOnce: async (_name: string, params: object): Promise<never> => {
     started.push(params);
     await gates.shift();
@@ -234,6 +239,31 @@ describe('a second New Session', () => {
     box.hide();
     await second;
     expect(await kept()).toBe('Half a prom');
+  });
+
+  it('keeps what is typed in it where the first one stood empty', async () => {
+    const first = newSession(parts());
+    await questions.box();
+    const second = newSession(parts());
+    await first;
+    (await questions.box()).type('Do this').hide();
+    await second;
+    expect(await kept()).toBe('Do this');
+  });
+
+  it('is not covered by the review of the first, which was still to come', async () => {
+    const { gate, open } = held();
+    looking = gate;
+    const first = newSession(parts());
+    (await questions.box()).type('Do this').enter();
+    const second = newSession(parts());
+    const box = await questions.box();
+    expect(box.value).toBe('Do this');
+    open();
+    await first;
+    expect(questions.shown).toBe(box);
+    box.hide();
+    await second;
   });
 
   it('takes the place of a review, and keeps what was chosen there', async () => {
