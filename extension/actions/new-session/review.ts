@@ -100,7 +100,7 @@ function linesOf(found: Found, choices: Choices): Line[] {
 
 /** What is not as it would be by itself is to be seen before it starts. */
 function marked(value: string, isChosen: boolean): string {
-  return isChosen ? `${value} $(circle-small-filled) chosen` : value;
+  return isChosen ? `${value} (chosen)` : value;
 }
 
 /** Offers `items`; Back leads to the review, as does a pick, which is handed to `take`. */
