@@ -105,14 +105,14 @@ function marked(value: string, isChosen: boolean): string {
 
 /** Offers `items`; Back leads to the review, as does a pick, which is handed to `take`. */
 async function pickOne<Item extends vscode.QuickPickItem>(
-  words: { title: string; placeholder?: string },
+  words: { title: string; placeholder: string },
   items: readonly Item[],
   token: vscode.CancellationToken | undefined,
   take: (picked: Item) => End | Promise<End>,
 ): Promise<End> {
   const picked = await askStep({
     title: words.title,
-    placeholder: words.placeholder ?? '',
+    placeholder: words.placeholder,
     items,
     hasBack: true,
     token,
@@ -144,12 +144,17 @@ function pickModel(choices: Choices, token: vscode.CancellationToken | undefined
     ...MODELS.map((model) => ({ label: model, model })),
     { label: 'Another…', model: undefined },
   ];
-  return pickOne({ title: 'Model of the agent' }, items, token, ({ model }) => {
-    if (model === undefined) return nameModel(choices, token);
-    if (model === 'default') delete choices.model;
-    else choices.model = model;
-    return 'stay';
-  });
+  return pickOne(
+    { title: 'Model of the agent', placeholder: choices.model ?? 'default' },
+    items,
+    token,
+    ({ model }) => {
+      if (model === undefined) return nameModel(choices, token);
+      if (model === 'default') delete choices.model;
+      else choices.model = model;
+      return 'stay';
+    },
+  );
 }
 
 async function nameModel(choices: Choices, token: vscode.CancellationToken | undefined): Promise<End> {
@@ -168,17 +173,22 @@ function pickMode(choices: Choices, token: vscode.CancellationToken | undefined)
     { label: 'default', description: 'as the repository or your settings say', mode: undefined },
     ...PERMISSION_MODES.map(({ mode, meaning }) => ({ label: mode, description: meaning, mode })),
   ];
-  return pickOne({ title: 'Permission mode of the agent' }, items, token, ({ mode }) => {
-    if (mode === undefined) delete choices.mode;
-    else choices.mode = mode;
-    return 'stay';
-  });
+  return pickOne(
+    { title: 'Permission mode of the agent', placeholder: choices.mode ?? 'default' },
+    items,
+    token,
+    ({ mode }) => {
+      if (mode === undefined) delete choices.mode;
+      else choices.mode = mode;
+      return 'stay';
+    },
+  );
 }
 
 function pickAttempts(choices: Choices, token: vscode.CancellationToken | undefined): Promise<End> {
   const title = 'Attempts: sessions that try it side by side, each on its own branch';
-  const items = ['1', '2', '3', '4', '5', '6', '8'].map((label) => ({ label }));
-  return pickOne({ title }, items, token, ({ label }) => {
+  const items = ['1', '2', '3', '4', '5', '6', '7', '8'].map((label) => ({ label }));
+  return pickOne({ title, placeholder: String(choices.attempts) }, items, token, ({ label }) => {
     choices.attempts = Number(label);
     return 'stay';
   });
