@@ -5,14 +5,16 @@ import { stateWords } from '../sidecar/protocol/wording.ts';
 import { answer, giveAnswer } from './actions/answer.ts';
 import { showConversation } from './actions/conversation.ts';
 import { doctor } from './actions/doctor.ts';
-import { keepingPrompt } from './actions/kept-prompt.ts';
 import { land } from './actions/land.ts';
-import { newSession, newSessionFromEditor } from './actions/new-session.ts';
+import { newSession, newSessionFromEditor } from './actions/new-session/new-session.ts';
+import { sendFromEditor } from './actions/send-from-editor.ts';
+import { sendPrompt } from './actions/send-prompt.ts';
 import { showSidecarLog } from './actions/sidecar-log.ts';
 import { connectWithProgress, withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
 import { chooseSession } from './fleet/choose-session.ts';
-import { nameOf, shortNameOf } from './fleet/session-name.ts';
+import { hasAgent } from './fleet/has-agent.ts';
+import { shortNameOf } from './fleet/session-name.ts';
 import { isToldWhole } from './fleet/told-whole.ts';
 import { titleOf } from './window/command-title.ts';
 import { askText, showInformation, showWarning } from './window/messages.ts';
@@ -50,7 +52,6 @@ const connected = (run: (context: Context) => Promise<void>) => async (context: 
   await connectWithProgress(context.connection);
   await run(context);
 };
-const hasAgent = ({ facts }: Session) => facts.life === 'active' || facts.life === 'starting';
 
 /** Every command of the extension, by its id. */
 export const COMMANDS = {
@@ -60,6 +61,7 @@ export const COMMANDS = {
     needsTrust: true,
     run: connected(newSessionFromEditor),
   },
+  'fairlead.sendFromEditor': { kind: 'window', needsTrust: true, run: sendFromEditor },
   'fairlead.showFleet': { kind: 'window', run: async () => void (await focusFleet()) },
   'fairlead.doctor': { kind: 'window', run: doctor },
   'fairlead.showLog': { kind: 'window', run: async ({ output }) => output.show() },
@@ -109,24 +111,7 @@ export const COMMANDS = {
     kind: 'session',
     needsTrust: true,
     fits: any,
-    run: async ({ connection }, session) => {
-      const text = await askText({
-        title: nameOf(session),
-        prompt: hasAgent(session)
-          ? 'What the agent shall do next'
-          : 'The agent is started again with this prompt',
-        ignoreFocusOut: true,
-      });
-      if (text === undefined || text.trim() === '') return;
-      const { confirmed } = await keepingPrompt(text, () =>
-        withProgress('Sending the prompt', (options) =>
-          connection.requestOnce('SendPrompt', { session: session.id, text }, options),
-        ),
-      );
-      if (!confirmed) {
-        void showInformation(`The prompt waits until the turn ends: "${shortNameOf(session)}".`);
-      }
-    },
+    run: sendPrompt,
   },
   'fairlead.answer': {
     kind: 'session',

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { conversationOf } from './actions/conversation.ts';
+import { Prompts } from './actions/prompts/prompts.ts';
 import { TextDocuments } from './actions/text-documents.ts';
 import { Connection } from './connection/connection.ts';
 import { failureOf } from './connection/failure.ts';
@@ -23,6 +24,7 @@ export class Context implements vscode.Disposable {
   readonly lastUsed = new LastUsed();
   readonly landings = new Landings();
   readonly needsInHand = new NeedsInHand();
+  readonly prompts = new Prompts();
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
   readonly links: SessionLinks;

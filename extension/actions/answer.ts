@@ -10,21 +10,26 @@ import type { Fleet } from '../fleet/fleet.ts';
 import type { NeedsInHand } from '../fleet/needs-in-hand.ts';
 import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
-import { askText, showInformation } from '../window/messages.ts';
+import { showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
+import { askInOwnWords, askWhyNot, forgetAnswers } from './own-words.ts';
+import type { Prompts } from './prompts/prompts.ts';
 import { proposalOf } from './proposal.ts';
 import type { TextDocuments } from './text-documents.ts';
 
-interface Parts {
+export interface AnswerParts {
   connection: Pick<Connection, 'request'>;
   fleet: Fleet;
   needsInHand: Pick<NeedsInHand, 'take'>;
   documents: Pick<TextDocuments, 'put'>;
+  prompts: Prompts;
   terminals: { show(session: Session, pane: 'agent', preserveFocus?: boolean): void };
 }
 
+type SendParts = Pick<AnswerParts, 'connection' | 'fleet' | 'needsInHand'>;
+
 /** Shows in full what an agent asks, takes the person's answer and gives it. */
-export async function answer(context: Parts, session: Session): Promise<void> {
+export async function answer(context: AnswerParts, session: Session): Promise<void> {
   const { reason, need } = await withProgress(
     'Reading what is asked',
     () => context.connection.request('ShowNeed', { session: session.id }),
@@ -38,9 +43,9 @@ export async function answer(context: Parts, session: Session): Promise<void> {
   if (!takesAnswer(reason)) return offerSteps(session, reason);
   const close = await showInput(context, session, reason);
   try {
-    const text = await ask(session, reason);
+    const text = await ask(context.prompts, session, reason, need);
     if (text === undefined) return;
-    await send(context, session, { answer: text, need });
+    if (await send(context, session, { answer: text, need })) forgetAnswers(context.prompts, session.id);
   } finally {
     await close();
   }
@@ -65,14 +70,19 @@ async function offerSteps(session: Session, reason: Reason): Promise<void> {
 }
 
 /** Gives an answer to what `session` asked when it was read: what it asks by now is refused. */
-export async function giveAnswer(context: Parts, session: Session, text: string): Promise<void> {
+export async function giveAnswer(context: SendParts, session: Session, text: string): Promise<void> {
+  await answerAsked(context, session, text);
+}
+
+/** As {@link giveAnswer}; false for what was answered already, which is said. */
+export async function answerAsked(context: SendParts, session: Session, text: string): Promise<boolean> {
   const { need } = session;
   context.needsInHand.take(session.id, need);
-  await send(context, session, { answer: text, ...(need === null ? {} : { need }) });
+  return send(context, session, { answer: text, ...(need === null ? {} : { need }) });
 }
 
 /** Says that what `session` asked when it was read is asked no more: it was answered elsewhere. */
-export function showAlreadyAnswered({ fleet }: Pick<Parts, 'fleet'>, session: Session): void {
+export function showAlreadyAnswered({ fleet }: Pick<AnswerParts, 'fleet'>, session: Session): void {
   const now = fleet.get(session.id);
   const state = now === undefined ? 'archived' : stateWords(now);
   void showInformation(
@@ -81,10 +91,10 @@ export function showAlreadyAnswered({ fleet }: Pick<Parts, 'fleet'>, session: Se
 }
 
 async function send(
-  context: Parts,
+  context: SendParts,
   session: Session,
   answer: { answer: string; need?: number },
-): Promise<void> {
+): Promise<boolean> {
   try {
     // The keys are pressed at once; how the agent takes them is waited for.
     await withProgress(
@@ -92,6 +102,7 @@ async function send(
       () => context.connection.request('Answer', { session: session.id, ...answer }),
       'none',
     );
+    return true;
   } catch (error) {
     const now = context.fleet.get(session.id);
     const isAsked = now?.state === 'needs-you' && now.need === answer.need;
@@ -100,16 +111,24 @@ async function send(
     // What it does not take as an answer is another matter.
     if (!isLate) throw error;
     showAlreadyAnswered(context, session);
+    return false;
   }
 }
 
-async function ask(session: Session, reason: Reason): Promise<string | undefined> {
+async function ask(
+  prompts: Prompts,
+  session: Session,
+  reason: Reason,
+  need: number,
+): Promise<string | undefined> {
   const meanings = meaningsOf(reason.input);
+  const inOwnWords = (title: string, question: string) => askInOwnWords(prompts, session, title, question);
   if (reason.questions !== undefined && reason.questions.length > 0) {
-    return askAll(session, reason.questions, meanings);
+    return askAll(session, reason.questions, { meanings, inOwnWords });
   }
   if (reason.kind === 'question') {
-    return askOne(nameOf(session), reason.message, reason.options ?? [], { several: false, meanings });
+    const how = { several: false, meanings, inOwnWords };
+    return askOne(nameOf(session), reason.message, reason.options ?? [], how);
   }
   if (reason.dialog === true && reason.options !== undefined) {
     return vscode.window.showQuickPick(reason.options, {
@@ -127,29 +146,30 @@ async function ask(session: Session, reason: Reason): Promise<string | undefined
     { title: nameOf(session), placeHolder: reason.message, ignoreFocusOut: true },
   );
   if (picked === undefined || picked.answer !== undefined) return picked?.answer;
-  const why = await askText({
-    title: nameOf(session),
-    prompt: 'What the agent shall do instead',
-    ignoreFocusOut: true,
-  });
-  return why === undefined || why.trim() === '' ? undefined : `deny: ${why.trim()}`;
+  return askWhyNot(prompts, session, need);
 }
 
 /** One answer a line, as the agent asks several things at a time. */
 async function askAll(
   session: Session,
   questions: NonNullable<Reason['questions']>,
-  meanings: ReadonlyMap<string, string>,
+  how: HowToAsk,
 ): Promise<string | undefined> {
   const answers: string[] = [];
   for (const [index, { question, options, multiSelect }] of questions.entries()) {
     const title =
       questions.length === 1 ? nameOf(session) : `${nameOf(session)} (${index + 1}/${questions.length})`;
-    const given = await askOne(title, question, options, { several: multiSelect, meanings });
+    const given = await askOne(title, question, options, { ...how, several: multiSelect });
     if (given === undefined) return undefined;
     answers.push(given);
   }
   return answers.join('\n');
+}
+
+interface HowToAsk {
+  /** What the options mean. */
+  meanings: ReadonlyMap<string, string>;
+  inOwnWords(title: string, question: string): Promise<string | undefined>;
 }
 
 const OTHER = 'Something else…';
@@ -158,7 +178,7 @@ async function askOne(
   title: string,
   question: string,
   options: readonly string[],
-  { several, meanings }: { several: boolean; meanings: ReadonlyMap<string, string> },
+  { several, meanings, inOwnWords }: HowToAsk & { several: boolean },
 ): Promise<string | undefined> {
   const items: Item[] = options.map((option) => ({
     label: pickText(option),
@@ -170,9 +190,9 @@ async function askOne(
   const picked = options.length === 0 ? [other] : await pick([...items, other], shown, several);
   const answers = picked.map(({ option }) => option).filter((option) => option !== undefined);
   if (answers.length < picked.length) {
-    const own = (await askText({ title, prompt: question, ignoreFocusOut: true }))?.trim();
+    const own = await inOwnWords(title, question);
     // Leaving the text leaves the question.
-    if (own === undefined || own === '') return undefined;
+    if (own === undefined) return undefined;
     answers.push(own);
   }
   return answers.length === 0 ? undefined : answers.join(', ');
@@ -219,7 +239,11 @@ function fieldOf(value: unknown, name: string): unknown {
  * Opens what is asked about beside the question: a diff for an edit, else the input; where there is none, the agent's
  * own terminal. What the question itself says in full is not shown twice. Gives what closes it again.
  */
-async function showInput(context: Parts, session: Session, reason: Reason): Promise<() => Promise<void>> {
+async function showInput(
+  context: AnswerParts,
+  session: Session,
+  reason: Reason,
+): Promise<() => Promise<void>> {
   if (reason.kind === 'question' && meaningsOf(reason.input).size > 0) return async () => {};
   if (isEmpty(reason.input)) {
     if (session.facts.life === 'active') context.terminals.show(session, 'agent', true);

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
  * What a message says, as text. VS Code makes `[words](command:…)` in a message a link that runs the command, and much
  * of what is told here comes from agents, repositories and remotes.
  */
-function asText(text: string): string {
+export function asText(text: string): string {
   return text.replaceAll('](', '] (');
 }
 

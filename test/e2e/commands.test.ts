@@ -65,10 +65,15 @@ describe('New Session', () => {
     const { world } = app;
     world.model.when(prompt('And a second line')).says('Read in full.');
     await window.command('Fairlead: New Session');
-    await window.question.getByRole('button', { name: /Write a long prompt in an editor/ }).click();
+    await window.question.locator('input.input').pressSequentially('A first line');
+    // The palette takes the place of the box, which is there again with what was typed.
+    await window.command('Fairlead: New Session');
+    await expect.poll(() => window.question.locator('input.input').inputValue()).toBe('A first line');
+    await window.question.getByRole('button', { name: /Go on in an editor/ }).click();
     await window.tab('Prompt.md').waitFor();
-    await window.page.locator('.editor-instance .monaco-editor').first().click();
-    await window.page.keyboard.type('A first line\nAnd a second line');
+    await window.page.locator('.editor-instance', { hasText: 'A first line' }).waitFor();
+    await window.page.keyboard.press('Control+End');
+    await window.page.keyboard.type('\nAnd a second line');
     await window.page.getByRole('button', { name: 'Start Session with This Prompt' }).click();
     await window.pick('Start');
     await window.fleet.open();
@@ -197,7 +202,13 @@ describe('commands of a session', () => {
     await window.fleet.open();
     const row = window.fleet.row('Take notes');
     await window.fleet.choose(row, 'Send Prompt');
-    await window.answer('Think for long');
+    await window.question.locator('input.input').fill('Think');
+    await window.question.getByRole('button', { name: /Go on in an editor/ }).click();
+    await window.page.locator('.editor-instance', { hasText: 'Think' }).waitFor();
+    await window.page.keyboard.press('Control+End');
+    await window.page.keyboard.type(' for long');
+    await window.page.getByRole('button', { name: 'Send This to the Agent' }).click();
+    await expect.poll(() => window.tab(`Prompt for ${id}.md`).count()).toBe(0);
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/Take notes, working/);
     await window.fleet.choose(row, 'Interrupt');
     await expect.poll(() => row.getAttribute('aria-label')).toMatch(/finished \(interrupted\)/);

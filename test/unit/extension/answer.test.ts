@@ -1,26 +1,34 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../extension/actions/answer.ts';
+import { Prompts } from '../../../extension/actions/prompts/prompts.ts';
+import { sendFromEditor } from '../../../extension/actions/send-from-editor.ts';
 import { TextDocuments } from '../../../extension/actions/text-documents.ts';
 import { nextSteps } from '../../../extension/fleet/next-steps.ts';
 import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
+import { part } from '../../support/part.ts';
 import { commands, TabInputText, type Uri, window, workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
+import { Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
 interface Item {
   label: string;
 }
 
+let questions: Questions;
+let prompts: Prompts;
 let offered: string[][];
 let run: unknown[][];
+let failure: Error | undefined;
 
 beforeEach(() => {
+  questions = new Questions();
+  prompts = new Prompts();
   offered = [];
   run = [];
+  failure = undefined;
+  window.showInformationMessage = async () => undefined;
   commands.executeCommand = async (...call: unknown[]) => void run.push(call);
-  window.showInputBox = async () => {
-    throw new Error('no text is asked for');
-  };
 });
 
 /** What is sent as the answer to `reason` by a person who picks these of what is offered. */
@@ -37,6 +45,7 @@ async function given(reason: Reason, picks: readonly string[]): Promise<unknown>
     {
       connection: {
         request: async (name: string, params: object): Promise<never> => {
+          if (name === 'Answer' && failure !== undefined) throw failure;
           if (name === 'Answer') sent = Reflect.get(params, 'answer');
           return { reason, need: 1 } as never;
         },
@@ -48,6 +57,7 @@ async function given(reason: Reason, picks: readonly string[]): Promise<unknown>
           throw new Error('nothing is shown');
         },
       },
+      prompts,
       terminals: { show() {} },
     },
     session,
@@ -91,17 +101,103 @@ describe('a question', () => {
 
   it('takes several options, and a text of the person among them', async () => {
     expect(await given(question(true), ['red', 'blue'])).toBe('red, blue');
-    window.showInputBox = async () => ' green ';
-    expect(await given(question(true), ['red', 'Something else…'])).toBe('red, green');
-    expect(await given(question(false), ['Something else…'])).toBe('green');
+    const green = async (answered: Promise<unknown>) => {
+      (await questions.box()).type(' green ').enter();
+      return answered;
+    };
+    expect(await green(given(question(true), ['red', 'Something else…']))).toBe('red, green');
+    expect(await green(given(question(false), ['Something else…']))).toBe('green');
     expect(await given(question(false), ['blue'])).toBe('blue');
-    expect(await given(question(true, []), [])).toBe('green');
+    expect(await green(given(question(true, []), []))).toBe('green');
   });
 
   it('is left when nothing is picked or written', async () => {
-    window.showInputBox = async () => '';
     expect(await given(question(true), [])).toBeUndefined();
-    expect(await given(question(true), ['red', 'Something else…'])).toBeUndefined();
+    const left = given(question(true), ['red', 'Something else…']);
+    const box = await questions.box();
+    box.enter();
+    expect(box.validationMessage).toMatch(/^Write the answer/);
+    box.hide();
+    expect(await left).toBeUndefined();
+  });
+});
+
+describe('what is written in answer', () => {
+  const permission: Reason = { kind: 'permission', tool: 'Bash', message: 'Bash: rm it' };
+  const WHY = '$(comment) Deny, and say why…';
+
+  it('is there again after Escape or a failure, until it was given', async () => {
+    const left = given(permission, [WHY]);
+    (await questions.box()).type('Keep the old').hide();
+    expect(await left).toBeUndefined();
+    failure = new Error('The connection was lost.');
+    const failing = given(permission, [WHY]);
+    const again = await questions.box();
+    expect(again.value).toBe('Keep the old');
+    again.type('Keep the old one').enter();
+    await expect(failing).rejects.toThrow('The connection was lost.');
+    failure = undefined;
+    const giving = given(permission, [WHY]);
+    const third = await questions.box();
+    expect(third.value).toBe('Keep the old one');
+    third.enter();
+    expect(await giving).toBe('deny: Keep the old one');
+    const next = given(permission, [WHY]);
+    const empty = await questions.box();
+    expect(empty.value).toBe('');
+    empty.hide();
+    await next;
+  });
+
+  it('is of one question alone', async () => {
+    const asks = (question: string): Reason => ({
+      kind: 'question',
+      message: question,
+      questions: [{ question, options: [], multiSelect: false }],
+    });
+    for (const [question, before] of [
+      ['Which colour?', ''],
+      ['Which size?', ''],
+      ['Which colour?', 'of Which colour?'],
+    ] as const) {
+      const left = given(asks(question), []);
+      const box = await questions.box();
+      expect(box.value).toBe(before);
+      box.type(`of ${question}`).hide();
+      await left;
+    }
+  });
+
+  it('goes on in an editor by the pencil, and denies from there what was asked then', async () => {
+    const written = given(permission, [WHY]);
+    (await questions.box()).type('Keep it').pencil();
+    await written;
+    const [editor] = questions.editors;
+    expect(editor?.text).toBe('Keep it');
+    if (editor !== undefined) editor.text += '\nand add to it.';
+    const sent: object[] = [];
+    const asking = sessionOf({ id: 'one', state: 'needs-you', need: 2, reason: permission });
+    const request = async (_name: string, params: object): Promise<never> => void sent.push(params) as never;
+    const context = {
+      connection: { start: request as never, request, requestOnce: request },
+      fleet: fleetOf([asking]).fleet,
+      needsInHand: { take() {} },
+      documents: { put: () => part<never>({}) },
+      prompts,
+      terminals: { show() {} },
+    };
+    await sendFromEditor(context);
+    expect(sent).toEqual([{ session: 'one', answer: 'deny: Keep it\nand add to it.', need: 1 }]);
+    expect(run).toEqual([['workbench.action.revertAndCloseActiveEditor']]);
+    // As after a reload: nobody knows what it denies, so it is asked for again.
+    prompts.needOfEditor.clear();
+    await sendFromEditor(context);
+    expect(sent).toHaveLength(1);
+    const again = given(permission, [WHY]);
+    const box = await questions.box();
+    expect(box.value).toBe('Keep it\nand add to it.');
+    box.hide();
+    await again;
   });
 });
 
@@ -143,6 +239,7 @@ describe('a tool that is asked about twice at a time', () => {
           fleet: fleetOf([session]).fleet,
           needsInHand: { take() {} },
           documents,
+          prompts: new Prompts(),
           terminals: { show() {} },
         },
         session,

@@ -1,0 +1,18 @@
+import type { Plan } from '../new-session/plan.ts';
+import { Drafts } from './drafts.ts';
+import { PromptEditors } from './prompt-editors.ts';
+
+/** Everything that the person has written for agents in this window and not sent. */
+export class Prompts {
+  /** Of sessions that are to be, by the folder. */
+  readonly plans = new Drafts<Plan>();
+  /** For sessions that are there, by their id. */
+  readonly followUps = new Drafts();
+  /** Answers in the person's own words, by the session's id, a space, and what is answered. */
+  readonly answers = new Drafts();
+  readonly editors = new PromptEditors();
+  /** What was chosen for the prompts that are written in editors, by the URI of these. */
+  readonly planOfEditor = new Map<string, Plan>();
+  /** The need that the text of an editor answers, by the URI. */
+  readonly needOfEditor = new Map<string, number>();
+}
