@@ -139,7 +139,7 @@ export class MergeQueue {
     const open = this.#context.entries.openOf(session.id);
     if (open?.state === 'handed-back') {
       if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued();
-      // Before that it stands there as what waits for the person. What fails is looked at again.
+      // Whoever waits for it is to see what it waits for from now on. What fails is looked at again.
       await this.#handBacks.finish(open.id).catch((error: unknown) => {
         this.#context.log.warn('hand-back not looked at', { entry: open.id, error: messageOf(error) });
       });

@@ -457,7 +457,8 @@ describe('what the agent makes of it', () => {
     await queue.turn(session, () => {}, 'interrupted');
     await eventually(() => queue.entry(session).handBack?.phase).toBe('needs-you');
     expect(await queue.land(session)).toMatchObject({ handBack: { phase: 'asked', try: 1 } });
-    expect(queue.record(session).demand).toBeNull();
+    // The person has answered: whoever waits for the landing is not to take that for what is needed of them now.
+    expect(queue.record(session)).toMatchObject({ demand: null, agent_fact: 'finished' });
     expect(await queue.asked(session, 2)).toMatchObject({ handBack: { try: 1 } });
     await queue.turn(session, () => commitMerge(session, BOTH));
     await queue.until(session, 'landed');
