@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { isOfLanding } from '../sidecar/protocol/landing.ts';
 import type { Session } from '../sidecar/protocol/session.ts';
 import { stateWords } from '../sidecar/protocol/wording.ts';
 import { answer, giveAnswer } from './actions/answer.ts';
@@ -12,8 +11,8 @@ import { sendPrompt } from './actions/send-prompt.ts';
 import { showSidecarLog } from './actions/sidecar-log.ts';
 import { connectWithProgress, withProgress } from './connection/progress.ts';
 import type { Context } from './context.ts';
-import { chooseSession } from './fleet/choose-session.ts';
-import { hasAgent } from './fleet/has-agent.ts';
+import { type AsksWhich, chooseSession } from './fleet/choose-session.ts';
+import { canInterrupt, canLand, hasAgent } from './fleet/session-abilities.ts';
 import { shortNameOf } from './fleet/session-name.ts';
 import { isToldWhole } from './fleet/told-whole.ts';
 import { titleOf } from './window/command-title.ts';
@@ -25,8 +24,8 @@ type Command =
   | {
       kind: 'session';
       needsTrust?: boolean;
-      /** Whether the person says which session is meant, unless it was clicked or named. */
-      isGrave?: boolean;
+      /** Whether the person says which session is meant where it was neither clicked nor named. */
+      asksWhich?: AsksWhich;
       /** What is said when there are sessions and none fits. */
       none?: string;
       /** Sessions that are offered when none was named. */
@@ -43,10 +42,6 @@ const RESTART_SHOWN_MS = 5_000;
 
 const any = () => true;
 const isOutOfQueue = ({ queue }: Session) => queue === null;
-/** What a landing waits for is no turn. */
-const canInterrupt = ({ state, facts, reason }: Session) =>
-  facts.life !== 'sleeping' &&
-  (facts.agent === 'working' || (state === 'needs-you' && reason !== null && !isOfLanding(reason.kind)));
 /** With the way to a sidecar that may have to be started shown, before anything is asked. */
 const connected = (run: (context: Context) => Promise<void>) => async (context: Context) => {
   await connectWithProgress(context.connection);
@@ -122,7 +117,7 @@ export const COMMANDS = {
   'fairlead.allow': {
     kind: 'session',
     needsTrust: true,
-    isGrave: true,
+    asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     // What is allowed was shown whole.
     run: (context, session, where) =>
@@ -133,7 +128,7 @@ export const COMMANDS = {
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
-    isGrave: true,
+    asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session, where) =>
       where !== undefined ? giveAnswer(context, session, 'deny') : answer(context, session),
@@ -141,6 +136,7 @@ export const COMMANDS = {
   'fairlead.interrupt': {
     kind: 'session',
     none: 'No agent works, so there is nothing to interrupt.',
+    asksWhich: 'unless-used',
     fits: canInterrupt,
     run: async ({ connection }, session) => {
       if (!canInterrupt(session)) {
@@ -156,7 +152,7 @@ export const COMMANDS = {
   },
   'fairlead.stop': {
     kind: 'session',
-    isGrave: true,
+    asksWhich: 'always',
     fits: hasAgent,
     run: async ({ connection }, session) => {
       await withProgress(
@@ -181,12 +177,15 @@ export const COMMANDS = {
   'fairlead.land': {
     kind: 'session',
     needsTrust: true,
-    fits: isOutOfQueue,
+    asksWhich: 'unless-used',
+    fits: canLand,
     run: (context, session) => land(context, session),
   },
   'fairlead.landTo': {
     kind: 'session',
     needsTrust: true,
+    asksWhich: 'unless-used',
+    // What is on its way keeps where it goes.
     fits: isOutOfQueue,
     run: (context, session) => land(context, session, { asksWhereTo: true }),
   },
@@ -217,7 +216,7 @@ export const COMMANDS = {
     kind: 'session',
     // What is lost with the worktree is found as changes are.
     needsTrust: true,
-    isGrave: true,
+    asksWhich: 'always',
     fits: any,
     run: async ({ connection, terminals }, session) => {
       await withProgress('Archiving the session', (options) =>

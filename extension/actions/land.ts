@@ -1,22 +1,23 @@
 import * as vscode from 'vscode';
 import type { QueueEntry } from '../../sidecar/protocol/entry.ts';
-import { hasEnded, isOfLanding } from '../../sidecar/protocol/landing.ts';
+import { hasEnded, isOfLanding, waitsForPerson } from '../../sidecar/protocol/landing.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
+import { entryStateWords } from '../../sidecar/protocol/wording.ts';
 import type { Connection } from '../connection/connection.ts';
-import { ExtensionError } from '../connection/failure.ts';
+import { ExtensionError, failureOf, wordsOf } from '../connection/failure.ts';
 import { withProgress } from '../connection/progress.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
+import { type NextStep, nextSteps, STEP_COMMAND } from '../fleet/next-steps.ts';
 import { shortNameOf } from '../fleet/session-name.ts';
-import { confirm, showInformation, showProgress, showWarning } from '../window/messages.ts';
+import { confirm, showError, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
 
 interface Parts {
   connection: Pick<Connection, 'request' | 'requestIfConnected' | 'on'>;
   fleet: Fleet;
   landings: Landings;
-  terminals: { show(session: Session, pane: 'agent'): void };
 }
 
 type Preview = ResultOf<'LandPreview'>;
@@ -35,7 +36,8 @@ export async function land(
   );
   const wish: ParamsOf<'Land'> = { session: session.id };
   refuseWhatIsRefused(preview);
-  if ((preview.target === null || asksWhereTo) && !isForNothing(session, preview)) {
+  // What comes to nothing lands nowhere.
+  if ((preview.target === null || asksWhereTo) && preview.mayLand !== false) {
     const to = await askWhereTo(preview);
     if (to === undefined) return;
     wish.to = to;
@@ -50,9 +52,10 @@ export async function land(
     wish.withLocalCommits = true;
   }
   const entry = await connection.request('Land', wish);
-  if (wish.to !== undefined) await showKeptTarget(context, session, wish.to);
+  // Before anything else: what it comes to is told once.
   const letGo = context.landings.follow(session.id);
   try {
+    if (wish.to !== undefined && entry.kept === true) showKeptTarget(preview, wish.to);
     await follow(context, session, entry);
   } finally {
     letGo();
@@ -73,19 +76,8 @@ function refuseWhatIsRefused({ uncommitted, policy }: Preview): void {
   );
 }
 
-/** Whether the sidecar will say that there is nothing to land, and why: nobody is asked where. A turn may come to something. */
-function isForNothing({ facts }: Session, { ahead, uncommitted, localOnly }: Preview): boolean {
-  return facts.agent !== 'working' && ahead === 0 && localOnly === 0 && uncommitted.length === 0;
-}
-
 /** It holds from now on, and nobody would know where it stands. */
-async function showKeptTarget(
-  { connection }: Parts,
-  session: Session,
-  to: 'local' | 'remote',
-): Promise<void> {
-  const { base, remote, kept, configured } = await connection.request('LandPreview', { session: session.id });
-  if (configured !== null || kept !== to) return;
+function showKeptTarget({ base, remote }: Preview, to: 'local' | 'remote'): void {
   const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
   void showInformation(
     `${base} lands ${where} from now on: kept for this repository until Land To… says otherwise, ` +
@@ -99,7 +91,7 @@ async function askWhereTo({
   target,
   configured,
 }: Preview): Promise<'local' | 'remote' | undefined> {
-  const sofar = (to: 'local' | 'remote') => (to === target ? 'as it is now' : '');
+  const soFar = (to: 'local' | 'remote') => (to === target ? 'as it is now' : '');
   const picked = await vscode.window.showQuickPick(
     [
       ...(remote === null
@@ -107,14 +99,14 @@ async function askWhereTo({
         : [
             {
               label: `$(cloud-upload) Push to ${pickText(`${remote}/${base}`)}`,
-              description: sofar('remote'),
+              description: soFar('remote'),
               detail: 'The remote base is what counts; your local one follows.',
               to: 'remote' as const,
             },
           ]),
       {
         label: `$(home) Only in this clone`,
-        description: sofar('local'),
+        description: soFar('local'),
         detail: `Your local ${pickText(base)} moves; pushing it stays with you.`,
         to: 'local' as const,
       },
@@ -122,7 +114,9 @@ async function askWhereTo({
     {
       title: `Where does ${base} land?`,
       placeHolder:
-        configured === null ? 'Kept for this repository' : 'This time: your configuration says it else',
+        configured === null
+          ? 'Kept for this repository'
+          : 'This time only: your configuration says otherwise',
     },
   );
   return picked?.to;
@@ -155,14 +149,17 @@ async function confirmLocalOnly(base: string, remote: string | null, count: numb
   );
 }
 
-/** Shows an entry on its way until it has ended, or waits for the person. Cancel takes it out of the queue. */
+/**
+ * Shows an entry on its way until it has ended, or waits for the person's word on it. What its agent asks meanwhile is
+ * told as any need, and it goes on behind that. Cancel takes it out of the queue.
+ */
 async function follow(context: Parts, session: Session, queued: QueueEntry): Promise<void> {
   const entry = await showProgress(`Landing "${shortNameOf(session)}"`, async (report, token) => {
     const done = Promise.withResolvers<QueueEntry>();
     const look = (now: QueueEntry) => {
       if (now.id !== queued.id) return;
-      report(wordsOf(now));
-      if (hasEnded(now.state) || (now.state === 'waiting' && isForPerson(context, now))) done.resolve(now);
+      report(progressWords(now));
+      if (hasEnded(now.state) || isHeldUp(context, now, queued)) done.resolve(now);
     };
     const listening = [
       context.connection.on('EntryChanged', look),
@@ -173,7 +170,9 @@ async function follow(context: Parts, session: Session, queued: QueueEntry): Pro
       }),
     ];
     token.onCancellationRequested(() => {
-      context.connection.request('Unqueue', { session: session.id }).then(look, () => {});
+      context.connection
+        .request('Unqueue', { session: session.id })
+        .then(look, (error: unknown) => showStillQueued(session, error));
     });
     // What happened before it was followed.
     const now = await readAgain(context, queued.id);
@@ -192,22 +191,24 @@ async function readAgain(context: Parts, id: string): Promise<QueueEntry | undef
   return entries?.find((each) => each.id === id);
 }
 
-/** What the agent asks meanwhile is told as any need; the landing goes on once it is answered. */
-function isForPerson({ fleet }: Parts, entry: QueueEntry): boolean {
+function isHeldUp({ fleet }: Parts, entry: QueueEntry, queued: QueueEntry): boolean {
   const session = fleet.get(entry.session);
-  const reason = session?.state === 'needs-you' ? session.reason : null;
-  return reason !== null && isOfLanding(reason.kind);
+  return session !== undefined && waitsForPerson(entry, session, queued) === 'landing';
 }
 
-function wordsOf(entry: QueueEntry): string {
+/** VS Code has closed the progress by then: without this, it would seem to be taken out. */
+function showStillQueued(session: Session, error: unknown): void {
+  const failure = failureOf(error);
+  // It has ended, and what it came to is told.
+  if (failure.code === 'queue.not-queued') return;
+  void offer(showError, `Still in the queue: "${shortNameOf(session)}". ${wordsOf(failure)}`, session, {
+    'Try Again': 'fairlead.unqueue',
+  });
+}
+
+function progressWords(entry: QueueEntry): string {
   const place = entry.position !== null && entry.position > 1 ? ` (${entry.position} in line)` : '';
-  const word: Partial<Record<QueueEntry['state'], string>> = {
-    securing: 'securing the work',
-    merging: `merging into ${entry.base}`,
-    checking: 'checking the merged tree',
-    swapping: `moving ${entry.base}`,
-  };
-  return entry.message ?? `${word[entry.state] ?? entry.state}${place}`;
+  return entry.message ?? `${entryStateWords(entry.state)}${place}`;
 }
 
 async function showOutcome(context: Parts, session: Session, entry: QueueEntry): Promise<void> {
@@ -223,13 +224,39 @@ async function showOutcome(context: Parts, session: Session, entry: QueueEntry):
     void showInformation(`Taken out of the queue: "${shortNameOf(session)}".`);
     return;
   }
-  const paths = entry.paths.length === 0 ? '' : ` (${entry.paths.slice(0, 5).join(', ')})`;
-  const what = `Did not land: "${shortNameOf(session)}". ${entry.message ?? entry.state}${paths}`;
+  const name = shortNameOf(session);
+  const why = `${entry.message ?? entryStateWords(entry.state)}${pathWords(entry)}`;
   // Not waited for: what becomes of the session from here on is told by others.
-  void showWarning(what, 'Open Terminal', 'Open Changes').then(async (chosen) => {
-    if (chosen === 'Open Terminal') context.terminals.show(session, 'agent');
-    if (chosen === 'Open Changes') {
-      await vscode.commands.executeCommand('fairlead.openChanges', session.id);
-    }
-  });
+  if (hasEnded(entry.state)) {
+    void offer(showWarning, `Did not land: "${name}". ${why}`, session, {
+      'Open Terminal': STEP_COMMAND['Open Terminal'],
+      'Open Changes': 'fairlead.openChanges',
+    });
+    return;
+  }
+  const { reason = null } = context.fleet.get(session.id) ?? {};
+  const isItsNeed = reason !== null && isOfLanding(reason.kind);
+  const isAbout = (step: NextStep): step is keyof typeof STEP_COMMAND => step in STEP_COMMAND;
+  // What holds it up may be no need of the session.
+  const steps = isItsNeed ? nextSteps(reason, entry.id) : (['Land Again', 'Open Terminal'] as const);
+  const commands = steps.filter(isAbout).map((step) => [step, STEP_COMMAND[step]] as const);
+  void offer(showWarning, `Needs you to land: "${name}". ${why}`, session, Object.fromEntries(commands));
+}
+
+/** Those that the message does not name already. */
+function pathWords({ paths, message }: QueueEntry): string {
+  const unnamed = paths.filter((path) => !` ${message} `.replace(/[.,:;] /g, ' ').includes(` ${path} `));
+  return unnamed.length === 0 ? '' : ` (${unnamed.slice(0, 5).join(', ')})`;
+}
+
+/** Shows a message with commands for the session, by what the buttons say; each keeps the rules of the command. */
+async function offer(
+  show: typeof showWarning,
+  text: string,
+  session: Session,
+  commands: Readonly<Record<string, string>>,
+): Promise<void> {
+  const chosen = await show(text, ...Object.keys(commands));
+  const command = chosen === undefined ? undefined : commands[chosen];
+  if (command !== undefined) await vscode.commands.executeCommand(command, session.id);
 }

@@ -1,7 +1,7 @@
 import type { Session } from '../../sidecar/protocol/session.ts';
 import type { Connection } from '../connection/connection.ts';
 import { withProgress } from '../connection/progress.ts';
-import { hasAgent } from '../fleet/has-agent.ts';
+import { hasAgent } from '../fleet/session-abilities.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { showInformation } from '../window/messages.ts';
 import { askInTextBox } from '../window/text-box.ts';

@@ -8,13 +8,19 @@ import type { Fleet } from './fleet.ts';
 import type { LastUsed } from './last-used.ts';
 import type { Repositories } from './repositories.ts';
 import { iconOf } from './session-look.ts';
-import { nameOf } from './session-name.ts';
+import { nameOf, shortNameOf } from './session-name.ts';
 
 interface Parts {
   fleet: Fleet;
   lastUsed: LastUsed;
   repositories: Pick<Repositories, 'all'>;
 }
+
+/**
+ * Whether the person always says which session is meant, also of a single one, since what is done to the wrong one
+ * hurts; or unless they had to do with it last. Where neither holds, the only one that fits is meant as well.
+ */
+export type AsksWhich = 'always' | 'unless-used';
 
 interface Choice {
   /** What the command is called: nobody has to remember what they are asked for. */
@@ -23,17 +29,17 @@ interface Choice {
   fits(session: Session): boolean;
   /** What is said when there are sessions and none fits. */
   none?: string;
-  /** Whether what is done to the wrong one hurts: the person then always says which, also of a single one. */
-  isGrave?: boolean;
+  asksWhich?: AsksWhich;
 }
 
 /**
  * The session of a command that names none: the one that was used last, else the only one that fits, else the one that
- * the person picks. One of a repository that is not this window's is never taken without asking.
+ * the person picks. Neither one of a repository that is not this window's is taken without asking, nor another than the
+ * one that was used last.
  */
 export async function chooseSession(
   { fleet, lastUsed, repositories }: Parts,
-  { title, fits, none = 'No session fits this command now.', isGrave = false }: Choice,
+  { title, fits, none = 'No session fits this command now.', asksWhich }: Choice,
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
@@ -42,13 +48,18 @@ export async function chooseSession(
   }
   const isOwn = ({ repo }: Session) => repositories.all.includes(repo);
   const used = sessions.find(({ id }) => id === lastUsed.session);
-  const [only] = sessions;
-  const meant = used ?? (sessions.length === 1 ? only : undefined);
-  if (meant !== undefined && !isGrave && isOwn(meant)) return meant;
+  const unfit = used === undefined ? fleet.get(lastUsed.session ?? '') : undefined;
+  const candidates = asksWhich === 'unless-used' ? fleet.sessions : sessions;
+  const only = candidates.length === 1 && unfit === undefined ? sessions[0] : undefined;
+  const meant = used ?? only;
+  if (meant !== undefined && asksWhich !== 'always' && isOwn(meant)) return meant;
   const offered = used === undefined ? sessions : [used, ...sessions.filter((each) => each !== used)];
   const picked = await vscode.window.showQuickPick(itemsOf(offered, isOwn), {
     title,
-    placeHolder: 'Which session?',
+    placeHolder:
+      unfit === undefined
+        ? 'Which session?'
+        : `"${shortNameOf(unfit)}" is ${stateWords(unfit)}. Which session instead?`,
     matchOnDescription: true,
     matchOnDetail: true,
   });

@@ -5,6 +5,7 @@ import { SESSION_SCHEME } from './decorations.ts';
 import type { Fleet, FleetChange } from './fleet.ts';
 import { PacedRefresh } from './paced-refresh.ts';
 import type { RefusedRepository, Repositories } from './repositories.ts';
+import { canInterrupt, canLand, isHeldUp } from './session-abilities.ts';
 import { descriptionOf, iconOf, spokenOf, tooltipOf } from './session-look.ts';
 
 /** A row: a session, or a repository with its sessions. Compared by `id`. */
@@ -342,5 +343,8 @@ export function contextOf(session: Session): string {
   const marks = ['session', `is-${session.state}`, `life-${session.facts.life}`];
   if (session.reason !== null) marks.push(`asks-${session.reason.kind}`);
   if (session.queue !== null) marks.push('in-queue');
+  if (canInterrupt(session)) marks.push('can-interrupt');
+  if (canLand(session)) marks.push('can-land');
+  if (isHeldUp(session)) marks.push('held-up');
   return `${marks.join(' ')} `;
 }

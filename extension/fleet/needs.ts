@@ -126,7 +126,10 @@ export class Needs implements vscode.Disposable {
     if (need !== undefined && need !== session.need) return;
     if (this.#actions.isInHand(id, session.need) || this.#fleet.get(id)?.need !== session.need) return;
     const { reason } = session;
-    const chosen = await showWarning(`${shortNameOf(session)}: ${reason.message}`, ...nextSteps(reason));
+    const chosen = await showWarning(
+      `${shortNameOf(session)}: ${reason.message}`,
+      ...nextSteps(reason, session.queue),
+    );
     if (chosen === undefined) return;
     if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);

@@ -13,11 +13,20 @@ export function takesAnswer({ kind, dialog, options }: Reason): boolean {
   return ANSWERED.includes(kind) || (dialog === true && options !== undefined);
 }
 
-/** The first is what mostly helps. */
-export function nextSteps(reason: Reason): NextStep[] {
+/** The command that does it, where it does not answer. */
+export const STEP_COMMAND = {
+  'Land Again': 'fairlead.land',
+  'Send Prompt…': 'fairlead.sendPrompt',
+  'Open Terminal': 'fairlead.openTerminal',
+} as const satisfies Partial<Record<NextStep, string>>;
+
+/** The first is what mostly helps. `queue`: the entry of its session that has not ended, if any. */
+export function nextSteps(reason: Reason, queue: string | null = null): NextStep[] {
   const { kind } = reason;
   if (YES_OR_NO.includes(kind)) return ['Allow', 'Deny', 'Open Terminal'];
   if (takesAnswer(reason)) return ['Answer…', 'Open Terminal'];
+  // It is with its agent: landed again, that is asked again, or its resolution is taken as it is.
+  if (kind === 'conflict' && queue !== null) return ['Land Again', 'Send Prompt…', 'Open Terminal'];
   // The agent brings the conflict in order; landed as it is, the work would meet it again.
   if (kind === 'conflict') return ['Open Terminal', 'Land Again'];
   if (isOfLanding(kind)) return ['Land Again', 'Open Terminal'];

@@ -1,6 +1,6 @@
 import type { QueueEntry } from '../protocol/entry.ts';
 import { FairleadError } from '../protocol/errors.ts';
-import { hasEnded } from '../protocol/landing.ts';
+import { hasEnded, waitsForPerson } from '../protocol/landing.ts';
 import * as protocol from '../protocol/protocol.ts';
 import type { Session } from '../protocol/session.ts';
 import { entryStateWords } from '../protocol/wording.ts';
@@ -36,9 +36,9 @@ export async function untilSettled(
     const line = entry.message === null ? state : `${state}: ${printable(entry.message)}`;
     if (line !== told) context.output.note(line);
     told = line;
-    if (hasEnded(entry.state) || waitsForPerson(entry, session, queued)) {
-      resolve({ entry, session });
-    }
+    // What its agent asks is the person's to see, too: nobody else tells them.
+    const isPersons = waitsForPerson(entry, session, queued) !== undefined;
+    if (hasEnded(entry.state) || isPersons) resolve({ entry, session });
   };
   const stays = { hint: staysQueued(queued) };
   const onAbort = () => reject(new FairleadError('cancelled', `${queued.session} is still queued.`, stays));
@@ -75,17 +75,6 @@ export async function untilSettled(
     clearTimeout(timer);
     context.signal.removeEventListener('abort', onAbort);
   }
-}
-
-/** Whether an entry does not go on before the person has done something. One that is tried anew is not what it was. */
-function waitsForPerson(entry: QueueEntry, session: Session, queued: QueueEntry): boolean {
-  // Its agent resolves it, unless that asks something, or the person is to judge.
-  if (entry.state === 'handed-back') return session.state === 'needs-you';
-  if (entry.state !== 'waiting' || (queued.state === 'waiting' && entry.changedAt === queued.changedAt)) {
-    return false;
-  }
-  // A file in the way is no need of the session, but only the person can take it away.
-  return entry.reason === 'folder-in-the-way' || session.state === 'needs-you';
 }
 
 /** What is said when nobody waits for it any longer. */

@@ -103,5 +103,7 @@ export const QueueEntry = z.object({
   /** When it came to be as it is, milliseconds since the epoch. */
   changedAt: z.number(),
   endedAt: z.nullable(z.number()),
+  /** Only in the answer to `queue/land`: its target is kept for the repository from now on, and was not before. */
+  kept: z.optional(z.boolean()),
 });
 export type QueueEntry = z.infer<typeof QueueEntry>;

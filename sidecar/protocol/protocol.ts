@@ -430,6 +430,8 @@ export const LandPreview = request(
       policy: z._default(z.nullable(Uncommitted), null),
       /** Commits of the local base that the remote lacks. */
       localOnly: z.int(),
+      /** False where nothing would land, which `queue/land` says: nobody has to say where. A turn may come to something. */
+      mayLand: z.optional(z.boolean()),
     }),
 );
 export const Land = request(

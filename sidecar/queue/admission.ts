@@ -18,13 +18,13 @@ export interface AdmissionRequest {
 
 /**
  * Puts a session at the end of the land order; one that waits already keeps its place and takes over what is asked for.
- * @returns the id of its entry
+ * @returns the id of its entry, and whether its target is kept for the repository from now on
  * @throws FairleadError see `MergeQueue.land`
  */
 export async function admit(
   context: QueueContext,
   { session, repository, request, waiting, check }: AdmissionRequest,
-): Promise<string> {
+): Promise<{ id: string; kept: boolean }> {
   const { entries, sessions } = context;
   const decided = await requireLandable(context, session, repository, {
     ...request,
@@ -34,13 +34,15 @@ export async function admit(
     const now = entries.openOf(session.id);
     if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
     const after = requireDependencies(context, session, request.after ?? []);
+    let kept = false;
     // Where the configuration says it, another answer counts this time only; so does one that nothing lands by yet.
     if (request.to !== undefined && decided.configured === null && decided.hasWork) {
+      kept = sessions.repository(session.repository).land_to !== request.to;
       sessions.setLandTo(session.repository, request.to);
     }
-    if (now === undefined) return add(context, session, decided, request, after);
+    if (now === undefined) return { id: add(context, session, decided, request, after), kept };
     check.forget();
-    return renew(context, now, decided, request, after);
+    return { id: renew(context, now, decided, request, after), kept };
   });
 }
 

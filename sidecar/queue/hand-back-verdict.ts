@@ -92,7 +92,8 @@ export function decide(verdict: Verdict, standing: Standing): NextMove {
       return { kind: 'fail', why: 'branch-missing' };
     case 'dropped':
       if (accepted === verdict.result) return { kind: 'land' };
-      return turn === 'none' ? { kind: 'wait' } : { kind: 'ask-person', why: 'dropped' };
+      // What the person took as it is may be another by now: they are asked about that one.
+      return turn === 'none' && accepted === null ? { kind: 'wait' } : { kind: 'ask-person', why: 'dropped' };
     case 'rewritten':
       return turn === 'none' ? { kind: 'wait' } : { kind: 'fail', why: 'rewritten' };
     case 'unfinished': {

@@ -106,10 +106,12 @@ export class HandBacks {
     }
     if (row.phase === 'needs-you') {
       const missing = row.missing ?? 'Nobody has finished it.';
-      handBacks.add(
-        { ...row, try: 1, phase: 'asked', missing, turns: sessions.turnCount(entry.session) },
-        clock.now(),
-      );
+      entries.transaction(() => {
+        const turns = sessions.turnCount(entry.session);
+        handBacks.add({ ...row, try: 1, phase: 'asked', missing, turns }, clock.now());
+        // It is the person's no more, though its prompt takes a while.
+        sessions.setLanding(entry.session, 'resolving', null);
+      });
       return true;
     }
     if (row.phase !== 'preparing' || row.begun) return false;

@@ -38,6 +38,8 @@ export interface LandPreview {
   policy: Uncommitted | null;
   /** Commits of the local base that would land on the remote's along with the work. */
   localOnly: number;
+  /** False where nothing would land, whatever is answered. */
+  mayLand: boolean;
 }
 
 /**
@@ -63,12 +65,7 @@ export async function previewLanding(
   const hasWorktree =
     session.life !== 'archived' &&
     inspectWorktree(repository, session.worktree, session.branch) === undefined;
-  return {
-    target,
-    configured: land.to ?? null,
-    kept,
-    remote: upstream?.remote ?? null,
-    base: session.base,
+  const work = {
     ahead:
       tip === undefined
         ? 0
@@ -78,10 +75,24 @@ export async function previewLanding(
     uncommitted: hasWorktree
       ? changedPaths(await readStatus(context.sessions.git(session, session.worktree)))
       : [],
-    policy: land.uncommitted ?? null,
     localOnly:
       followed === undefined || tip === undefined ? 0 : await localCommits(git, session.base, tip, followed),
   };
+  return {
+    ...work,
+    target,
+    configured: land.to ?? null,
+    kept,
+    remote: upstream?.remote ?? null,
+    base: session.base,
+    policy: land.uncommitted ?? null,
+    // Onto the remote, commits of the local base could.
+    mayLand: hasWork(work) || work.localOnly > 0 || context.sessions.isInTurn(session.id),
+  };
+}
+
+function hasWork({ ahead, uncommitted }: Pick<LandPreview, 'ahead' | 'uncommitted'>): boolean {
+  return ahead > 0 || uncommitted.length > 0;
 }
 
 export interface LandDecision {
@@ -136,7 +147,7 @@ export async function requireLandable(
   }
   return {
     configured: preview.configured,
-    hasWork: preview.ahead > 0 || preview.uncommitted.length > 0,
+    hasWork: hasWork(preview),
     target,
     remote: target === 'remote' ? remote : null,
     method: request.method ?? land.method ?? 'merge',
@@ -149,10 +160,11 @@ async function refuseUnready(
   context: QueueContext,
   repository: Repository,
   session: SessionRecord,
-  { base, ahead, uncommitted, policy }: LandPreview,
+  preview: LandPreview,
 ): Promise<void> {
+  const { base, uncommitted, policy } = preview;
   const misplaced = await findMisplacedWork(repository, session);
-  const hasNothing = ahead === 0 && uncommitted.length === 0;
+  const hasNothing = !hasWork(preview);
   if (misplaced?.kind === 'branch-missing') {
     throw new FairleadError('land.branch-missing', misplaced.message, { hint: misplaced.hint });
   }

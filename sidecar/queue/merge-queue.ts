@@ -109,10 +109,18 @@ export class MergeQueue {
   async preview(name: string): Promise<LandPreview> {
     const session = this.#context.sessions.resolve(name);
     const { repository } = await this.#mergerOf(session);
-    const preview = await previewLanding(this.#context, session, repository);
-    const isHandedBack = this.#context.entries.openOf(session.id)?.state === 'handed-back';
-    // What a merge has left there is not committed by landing again.
-    return isHandedBack ? { ...preview, uncommitted: [] } : preview;
+    const open = this.#context.entries.openOf(session.id);
+    // What was said of one that is landed again holds on.
+    const preview = await previewLanding(this.#context, session, repository, open?.target);
+    if (open === undefined) return preview;
+    const isHandedBack = open.state === 'handed-back';
+    return {
+      ...preview,
+      // What a merge has left there is not committed by landing again.
+      uncommitted: isHandedBack ? [] : preview.uncommitted,
+      localOnly: isHandedBack || open.with_local_commits ? 0 : preview.localOnly,
+      mayLand: true,
+    };
   }
 
   /**
@@ -131,11 +139,15 @@ export class MergeQueue {
     const open = this.#context.entries.openOf(session.id);
     if (open?.state === 'handed-back') {
       if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued();
+      // Whoever waits for it is to see what it waits for from now on. What fails is looked at again.
+      await this.#handBacks.finish(open.id).catch((error: unknown) => {
+        this.#context.log.warn('hand-back not looked at', { entry: open.id, error: messageOf(error) });
+      });
       return this.view(open.id);
     }
     if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
     const { repository } = await this.#mergerOf(session);
-    const id = await admit(this.#context, {
+    const { id, kept } = await admit(this.#context, {
       session,
       repository,
       request,
@@ -144,7 +156,7 @@ export class MergeQueue {
     });
     this.#news.announce(id);
     this.tick();
-    return this.view(id);
+    return { ...this.view(id), ...(kept ? { kept } : {}) };
   }
 
   /** The land order; with `ended` the last hundred entries that have ended, too. */

@@ -96,7 +96,14 @@ export function openQueue(options: OpenQueueOptions): OpenQueue {
       setLandTo: (repository, to) => table.setLandTo(repository, to),
       isInTurn: (id) => inTurn.has(id),
       turnCount: (id) => table.turnCount(id),
-      setLanding: (id, landing, demand) => table.update(id, { landing, demand }),
+      setLanding: (id, landing, demand) => {
+        const asks = demand === null ? ('finished' as const) : ('needs-you' as const);
+        table.update(id, {
+          landing,
+          demand,
+          ...(inTurn.has(id) ? {} : { agent_fact: asks, reason: demand }),
+        });
+      },
       send: async (session, text, request) => {
         keepPrompt(table, session, text, request, clock.now());
         parts.step('prompt-stored');
@@ -160,6 +167,8 @@ function keepPrompt(table: SessionTable, session: string, text: string, request:
     confirmed_at: null,
     request,
   });
+  // What that does to the facts is seen a look later.
+  table.update(session, { demand: null });
 }
 
 function addSession(

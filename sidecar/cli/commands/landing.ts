@@ -94,7 +94,7 @@ async function land(context: CommandContext, name: string, options: LandOptions)
   const interactive = isInteractive() && !output.json;
   // Only what the person says is sent: the sidecar keeps it for the repository.
   let { to } = options;
-  if (to === undefined && preview.target === null && interactive) {
+  if (to === undefined && preview.target === null && preview.mayLand !== false && interactive) {
     to = await choose(`Where does ${preview.base} land? Kept for this repository.`, {
       remote: `push to ${preview.remote}`,
       local: 'in this clone only',
@@ -113,7 +113,7 @@ async function land(context: CommandContext, name: string, options: LandOptions)
     },
     context.signal,
   );
-  if (to !== undefined) tellKept(context, preview, to);
+  if (to !== undefined) tellKept(context, preview, entry, to);
   if (entry.after.length > 0 && !output.json) {
     const entries = await sidecar.request(protocol.ListQueue, { ended: true });
     for (const step of stepsBefore(entry, entries)) output.hint(step);
@@ -152,16 +152,19 @@ async function agreeToCommit(preview: LandPreview, interactive: boolean, output:
 }
 
 /** Where a repository lands is asked once: whoever answers is to know that it holds from then on, and where it stands. */
-function tellKept({ output, environment }: CommandContext, preview: LandPreview, to: LandTarget): void {
-  const { base, remote, configured, kept } = preview;
+function tellKept(
+  { output, environment }: CommandContext,
+  { base, remote, configured }: LandPreview,
+  { kept = false }: QueueEntry,
+  to: LandTarget,
+): void {
   const file = join(pathsFor(environment).home, 'config.toml');
   if (configured !== null) {
     if (to !== configured) output.note(`note: This time only: [land] to is "${configured}" in ${file}.`);
     return;
   }
   // A turn that runs may come to nothing: then it was for this time.
-  const isForNothing = preview.ahead === 0 && preview.uncommitted.length === 0;
-  if (to === kept || isForNothing) return;
+  if (!kept) return;
   const where = to === 'remote' ? `on ${remote}` : 'in this clone only';
   output.note(
     `note: ${base} lands ${where} from now on: kept for this repository until you give another --to, ` +

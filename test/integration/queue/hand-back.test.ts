@@ -363,6 +363,22 @@ describe('what the agent makes of it', () => {
     expect(demo.show('main', 'beside')).toBe(THEIRS.beside);
   });
 
+  it('is asked about anew when it is another by the time that the person takes it', async () => {
+    const { demo, queue, session } = await handedBack();
+    await queue.turn(session, () => commitMerge(session, { shared: MINE.shared }));
+    await eventually(() => queue.entry(session).handBack?.phase).toBe('needs-you');
+    session.work.commit({ more: '1\n' }, 'More, by hand');
+    expect(await queue.land(session)).toMatchObject({
+      state: 'handed-back',
+      handBack: { phase: 'needs-you' },
+    });
+    expect(queue.record(session).demand?.kind).toBe('conflict');
+    expect(demo.show('main', 'shared')).toBe(THEIRS.shared);
+    await queue.land(session);
+    await queue.until(session, 'landed');
+    expect([demo.show('main', 'shared'), demo.show('main', 'more')]).toEqual([MINE.shared, '1\n']);
+  });
+
   it('is looked at again after the turn by which the person has sent it back', async () => {
     const { demo, queue, session } = await handedBack();
     await queue.turn(session, () => commitMerge(session, { shared: MINE.shared }));
@@ -440,7 +456,9 @@ describe('what the agent makes of it', () => {
     await expect(queue.land(session)).rejects.toMatchObject({ code: 'land.already-queued' });
     await queue.turn(session, () => {}, 'interrupted');
     await eventually(() => queue.entry(session).handBack?.phase).toBe('needs-you');
-    await queue.land(session);
+    expect(await queue.land(session)).toMatchObject({ handBack: { phase: 'asked', try: 1 } });
+    // The person has answered: whoever waits for the landing is not to take that for what is needed of them now.
+    expect(queue.record(session)).toMatchObject({ demand: null, agent_fact: 'finished' });
     expect(await queue.asked(session, 2)).toMatchObject({ handBack: { try: 1 } });
     await queue.turn(session, () => commitMerge(session, BOTH));
     await queue.until(session, 'landed');

@@ -127,8 +127,9 @@ describe('a conflict of two sessions', { timeout: 180_000 }, () => {
     expect(stopped.reason?.message).toContain('its agent was interrupted');
     gate.resolve();
     resolves(world);
-    await world.json('land', second.id, '--to', 'local', '--yes', '--no-wait');
-    await world.json('wait', second.id, '--for', 'landed', '--timeout', '90');
+    // It waits for the agent that was asked anew, not for the person who has just answered.
+    const landed = await world.fairlead.json<QueueEntry>(['land', second.id], { timeoutMs: 100_000 });
+    expect(landed.state).toBe('landed');
     expect(world.repository.read('src/app.js')).toBe(RESOLVED);
     const [entry] = (await world.json<QueueEntry[]>('queue', '--all')).filter(
       ({ session }) => session === second.id,

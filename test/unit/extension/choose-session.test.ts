@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { chooseSession } from '../../../extension/fleet/choose-session.ts';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
+import type { Session } from '../../../sidecar/protocol/session.ts';
 import { window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
@@ -27,11 +28,53 @@ describe('the session that a command means', () => {
     const lastUsed = new LastUsed();
     const { fleet } = fleetOf([one, two]);
     lastUsed.use('two');
-    expect((await chooseSession({ fleet, lastUsed, repositories }, { title, fits }))?.id).toBe('two');
-    expect(
-      (await chooseSession({ fleet, lastUsed, repositories }, { title, fits: ({ id }) => id === 'one' }))?.id,
-    ).toBe('one');
+    for (const choice of [
+      { title, fits },
+      { title, fits, asksWhich: 'unless-used' as const },
+    ]) {
+      expect((await chooseSession({ fleet, lastUsed, repositories }, choice))?.id).toBe('two');
+    }
     expect(offered).toEqual([]);
+  });
+
+  it('is never another than the one that was used last without asking, which says why', async () => {
+    const hints: unknown[] = [];
+    window.showQuickPick = async (
+      items: readonly { label: string }[],
+      { placeHolder }: { placeHolder: string },
+    ) => {
+      offered.push(items.map(({ label }) => label));
+      hints.push(placeHolder);
+      return undefined;
+    };
+    const lastUsed = new LastUsed();
+    const { fleet } = fleetOf([one, { ...two, state: 'queued', queue: 'q1' }]);
+    lastUsed.use('two');
+    const choice = { title, fits: ({ queue }: Session) => queue === null };
+    expect(await chooseSession({ fleet, lastUsed, repositories }, choice)).toBeUndefined();
+    expect(offered).toEqual([['Session one']]);
+    expect(hints).toEqual(['"Session two" is queued. Which session instead?']);
+  });
+
+  it('is the only one that fits where none was used, or is there any more', async () => {
+    const lastUsed = new LastUsed();
+    const { fleet } = fleetOf([one, two]);
+    const choice = { title, fits: ({ id }: Session) => id === 'one' };
+    for (const used of [undefined, 'archived']) {
+      lastUsed.use(used);
+      expect((await chooseSession({ fleet, lastUsed, repositories }, choice))?.id).toBe('one');
+    }
+    expect(offered).toEqual([]);
+  });
+
+  it('is asked for unless it was used, or is the only one at all, where the command says so', async () => {
+    const lastUsed = new LastUsed();
+    const choice = { title, fits: ({ id }: Session) => id === 'one', asksWhich: 'unless-used' } as const;
+    await chooseSession({ fleet: fleetOf([one, two]).fleet, lastUsed, repositories }, choice);
+    expect(offered).toEqual([['Session one']]);
+    const { fleet } = fleetOf([one]);
+    expect((await chooseSession({ fleet, lastUsed, repositories }, choice))?.id).toBe('one');
+    expect(offered).toHaveLength(1);
   });
 
   it('is asked for when none was used, and when the last terminal was of no session', async () => {
@@ -48,11 +91,11 @@ describe('the session that a command means', () => {
     const { fleet } = fleetOf([one, two]);
     for (const used of ['one', 'two']) {
       lastUsed.use(used);
-      await chooseSession({ fleet, lastUsed, repositories }, { title, fits, isGrave: true });
+      await chooseSession({ fleet, lastUsed, repositories }, { title, fits, asksWhich: 'always' });
     }
     await chooseSession(
       { fleet: fleetOf([one]).fleet, lastUsed, repositories },
-      { title, fits, isGrave: true },
+      { title, fits, asksWhich: 'always' },
     );
     expect(offered).toEqual([
       ['Session one', 'Session two'],

@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as vscode from 'vscode';
 import { land } from '../../../extension/actions/land.ts';
+import { ExtensionError } from '../../../extension/connection/failure.ts';
 import { Landings } from '../../../extension/fleet/landings.ts';
 import { Needs } from '../../../extension/fleet/needs.ts';
+import { EntryState } from '../../../sidecar/protocol/entry.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
-import { window } from '../../support/vscode.ts';
+import { entryStateWords } from '../../../sidecar/protocol/wording.ts';
+import { commands, window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -19,6 +22,8 @@ const queued = {
   message: null,
   paths: [] as string[],
   landed: null as string | null,
+  reason: null as string | null,
+  changedAt: 1,
 };
 const plain = {
   target: 'local',
@@ -29,23 +34,36 @@ const plain = {
   localOnly: 0,
   ahead: 1,
   configured: null,
-  kept: null as string | null,
+  mayLand: true as boolean | undefined,
 };
 
 let told: string[];
 let asked: string[];
+/** What the buttons of each warning and error are. */
+let offered: string[][];
+/** The button that is pressed. */
+let pressed: string | undefined;
+/** Commands that were run, with what for. */
+let ran: unknown[][];
+let progress: string[];
+let cancel: () => void;
 
 /** A window with a queue that holds one entry, and the notifications of the window. */
-function scene(preview: object, options: { asksWhereTo?: boolean } = {}) {
+function scene(
+  preview: object,
+  options: { asksWhereTo?: boolean } = {},
+  { answer = {}, unqueue = () => queued }: { answer?: object; unqueue?: () => unknown } = {},
+) {
   const requests: string[] = [];
   let tellEntry: (entry: object) => void = () => {};
-  let entry: object = queued;
+  let entry: object = { ...queued, ...answer };
   const { fleet, tell } = fleetOf([session]);
   const landings = new Landings();
   const answers: Record<string, () => unknown> = {
-    LandPreview: () => ({ ...plain, kept, ...preview }),
-    Land: () => queued,
+    LandPreview: () => ({ ...plain, ...preview }),
+    Land: () => entry,
     ListQueue: () => [entry],
+    Unqueue: unqueue,
   };
   const needs = new Needs(fleet, {
     mayBeOnScreen: () => false,
@@ -61,17 +79,14 @@ function scene(preview: object, options: { asksWhereTo?: boolean } = {}) {
     land() {},
     prompt() {},
   });
-  let kept: unknown = null;
-  const request = async (name: string, params: object): Promise<never> => {
+  const request = async (name: string): Promise<never> => {
     requests.push(name);
-    if (name === 'Land') kept = Reflect.get(params, 'to') ?? null;
     return answers[name]?.() as never;
   };
   const landing = land(
     {
       fleet,
       landings,
-      terminals: { show() {} },
       connection: {
         request,
         requestIfConnected: request,
@@ -100,16 +115,30 @@ beforeEach(() => {
   vi.useFakeTimers();
   told = [];
   asked = [];
-  window.showWarningMessage = (text: string) => {
+  offered = [];
+  pressed = undefined;
+  ran = [];
+  progress = [];
+  const warn = async (text: string, ...buttons: string[]) => {
     told.push(text);
-    return new Promise(() => {});
+    offered.push(buttons);
+    return pressed;
   };
+  Object.assign(window, { showWarningMessage: warn, showErrorMessage: warn });
+  Object.assign(commands, { executeCommand: async (...args: unknown[]) => void ran.push(args) });
   window.showInformationMessage = async (text: string, options?: { modal?: boolean }) => {
     (options?.modal === true ? asked : told).push(text);
     return 'Commit and Land';
   };
   window.withProgress = (_options: object, run: (progress: object, token: object) => unknown) =>
-    run({ report() {} }, { onCancellationRequested() {} });
+    run(
+      { report: ({ message }: { message: string }) => void progress.push(message) },
+      {
+        onCancellationRequested(listener: () => void) {
+          cancel = listener;
+        },
+      },
+    );
 });
 afterEach(() => vi.useRealTimers());
 
@@ -152,6 +181,127 @@ describe('a landing that needs the person', () => {
     expect(told).toEqual(['Say more: May I?']);
     entry({ state: 'landed', landed: 'abc' });
     await landing;
+    needs.dispose();
+  });
+});
+
+describe('a landing that is handed back', () => {
+  const message = 'It conflicts with main in a.txt; its agent was interrupted.';
+  const handedBack = { state: 'handed-back', reason: 'conflict', message, paths: ['a.txt'] };
+  const needed = { state: 'needs-you', need: 1, queue: 'q1', reason: { kind: 'conflict', message } } as const;
+
+  it.each(['the entry', 'the session'])(
+    'is told once as it comes to need the person, after %s',
+    async (last) => {
+      const { landing, needs, tell, entry } = scene({});
+      await vi.advanceTimersByTimeAsync(0);
+      entry({ ...handedBack, message: 'Its agent resolves that.' });
+      await settle();
+      expect(told).toEqual([]);
+      if (last === 'the entry') tell(needed);
+      entry(handedBack);
+      if (last === 'the session') tell(needed);
+      await landing;
+      await settle();
+      expect(told).toEqual([`Needs you to land: "Say more". ${message}`]);
+      expect(offered).toEqual([['Land Again', 'Send Prompt…', 'Open Terminal']]);
+      needs.dispose();
+    },
+  );
+
+  it.each([
+    ['Land Again', 'fairlead.land'],
+    ['Send Prompt…', 'fairlead.sendPrompt'],
+    ['Open Terminal', 'fairlead.openTerminal'],
+  ])('goes on by %s', async (button, command) => {
+    pressed = button;
+    const { landing, needs, tell, entry } = scene({});
+    await vi.advanceTimersByTimeAsync(0);
+    tell(needed);
+    entry(handedBack);
+    await landing;
+    await settle();
+    expect(ran).toEqual([[command, 'one']]);
+    needs.dispose();
+  });
+
+  it('goes on while its agent asks something else', async () => {
+    const { landing, needs, tell, entry } = scene({});
+    await vi.advanceTimersByTimeAsync(0);
+    entry(handedBack);
+    tell({ ...needed, reason: { kind: 'permission', message: 'May I?' } });
+    await settle();
+    expect(told).toEqual(['Say more: May I?']);
+    entry({ state: 'landed', landed: 'abc' });
+    await landing;
+    needs.dispose();
+  });
+});
+
+describe('a landing that waits', () => {
+  const waiting = { state: 'waiting', reason: 'folder-in-the-way', message: 'a.txt is in the way.' };
+
+  it('for a file that only the person can take away ends with a way out, though its session needs nothing', async () => {
+    const { landing, needs, tell, entry } = scene({});
+    await vi.advanceTimersByTimeAsync(0);
+    tell({ state: 'queued', queue: 'q1' });
+    entry({ ...waiting, paths: ['a.txt', 'b.txt'] });
+    await landing;
+    expect(told).toEqual(['Needs you to land: "Say more". a.txt is in the way. (b.txt)']);
+    expect(offered).toEqual([['Land Again', 'Open Terminal']]);
+    needs.dispose();
+  });
+
+  it('is not what it was once it is landed again', async () => {
+    const { landing, needs, entry } = scene({}, {}, { answer: waiting });
+    await settle();
+    expect(told).toEqual([]);
+    entry({ ...waiting, changedAt: 2 });
+    await landing;
+    expect(told).toHaveLength(1);
+    needs.dispose();
+  });
+});
+
+describe('the progress of a landing', () => {
+  it('is told in the words that an entry has everywhere', async () => {
+    const { landing, needs, entry } = scene({});
+    await vi.advanceTimersByTimeAsync(0);
+    progress = [];
+    for (const state of EntryState.options) entry({ state });
+    await landing;
+    expect(progress).toEqual(EntryState.options.map(entryStateWords));
+    needs.dispose();
+  });
+
+  it('that cannot be cancelled says so, and what becomes of it', async () => {
+    const fail = () => {
+      throw new ExtensionError('daemon.lost', 'The connection was lost.', { hint: 'Connect again.' });
+    };
+    pressed = 'Try Again';
+    const { landing, needs, entry } = scene({}, {}, { unqueue: fail });
+    await vi.advanceTimersByTimeAsync(0);
+    cancel();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual(['Still in the queue: "Say more". The connection was lost. Connect again.']);
+    expect(ran).toEqual([['fairlead.unqueue', 'one']]);
+    entry({ state: 'landed', landed: 'abc' });
+    await landing;
+    expect(told[1]).toMatch(/^Landed on main/);
+    needs.dispose();
+  });
+
+  it('that is cancelled too late tells what it came to, and no more', async () => {
+    const fail = () => {
+      throw new ExtensionError('queue.not-queued', 'one is not in the queue.');
+    };
+    const { landing, needs, entry } = scene({}, {}, { unqueue: fail });
+    await vi.advanceTimersByTimeAsync(0);
+    cancel();
+    entry({ state: 'landed', landed: 'abc' });
+    await landing;
+    await settle();
+    expect(told).toEqual(['Landed on main as abc: "Say more".']);
     needs.dispose();
   });
 });
@@ -226,17 +376,19 @@ describe('files that are not committed', () => {
 describe('where a repository lands', () => {
   it('is said to be kept when it was answered', async () => {
     window.showQuickPick = async ([first]: readonly object[]) => first;
-    const { landing, needs, entry } = scene({ target: null });
+    const { landing, needs, requests, entry } = scene({ target: null }, {}, { answer: { kept: true } });
     await vi.advanceTimersByTimeAsync(0);
     entry({ state: 'cancelled' });
     await landing;
     expect(told[0]).toMatch(/^main lands on origin from now on: kept for this repository/);
+    // Nothing stands between the landing and who follows it.
+    expect(requests).toEqual(['LandPreview', 'Land', 'ListQueue']);
     needs.dispose();
   });
 
   it('is not said to be kept where the sidecar keeps nothing', async () => {
     window.showQuickPick = async ([first]: readonly object[]) => first;
-    const { landing, needs, entry } = scene({ target: null, kept: null });
+    const { landing, needs, entry } = scene({ target: null });
     await vi.advanceTimersByTimeAsync(0);
     entry({ state: 'cancelled' });
     await landing;
@@ -244,11 +396,24 @@ describe('where a repository lands', () => {
     needs.dispose();
   });
 
+  it.each([true, undefined])('is asked for what has come to nothing yet and may: %s', async (mayLand) => {
+    window.showQuickPick = async ([first]: readonly object[]) => {
+      asked.push('where');
+      return first;
+    };
+    const { landing, needs, requests, entry } = scene({ target: null, ahead: 0, mayLand });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([asked, requests.includes('Land')]).toEqual([['where'], true]);
+    entry({ state: 'cancelled' });
+    await landing;
+    needs.dispose();
+  });
+
   it('is not asked for what comes to nothing', async () => {
     window.showQuickPick = () => {
       throw new Error('nothing is asked');
     };
-    const { landing, needs, requests, entry } = scene({ target: null, ahead: 0 });
+    const { landing, needs, requests, entry } = scene({ target: null, ahead: 0, mayLand: false });
     await vi.advanceTimersByTimeAsync(0);
     expect(requests).toContain('Land');
     entry({ state: 'cancelled' });
@@ -262,7 +427,11 @@ describe('where a repository lands', () => {
       offered.push(...items);
       return items[0];
     };
-    const { landing, needs, entry } = scene({ target: 'local' }, { asksWhereTo: true });
+    const { landing, needs, entry } = scene(
+      { target: 'local' },
+      { asksWhereTo: true },
+      { answer: { kept: true } },
+    );
     await vi.advanceTimersByTimeAsync(0);
     entry({ state: 'cancelled' });
     await landing;

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../extension/commands.ts';
 import { contextOf } from '../../../extension/fleet/fleet-tree.ts';
-import { DisplayState, LifeFact, type Session } from '../../../sidecar/protocol/session.ts';
+import { ReasonKind } from '../../../sidecar/protocol/reason.ts';
+import { AgentFact, DisplayState, LifeFact, type Session } from '../../../sidecar/protocol/session.ts';
 import * as z from '../../../sidecar/protocol/zod.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -34,7 +36,49 @@ function offered(where: 'inline' | 'menu', session: Partial<Session>): string[] 
 const everyLife = LifeFact.options;
 const facts = (life: LifeFact) => ({ agent: 'idle', landing: 'none', life }) as const;
 
+/** Sessions in every state, with every need, in the queue and out of it. */
+function* everySession(): Generator<Session> {
+  for (const state of DisplayState.options) {
+    for (const life of everyLife) {
+      for (const agent of AgentFact.options) {
+        for (const queue of [null, 'q1']) {
+          const needed = state === 'needs-you' ? ReasonKind.options : [null];
+          for (const kind of needed) {
+            const reason = kind === null ? null : { kind, message: 'Something.' };
+            const common = { id: 'one', state, queue, reason, need: kind === null ? null : 1 };
+            yield sessionOf({ ...common, facts: { agent, landing: 'none', life } });
+          }
+        }
+      }
+    }
+  }
+}
+
 describe('the menus of a row', () => {
+  it('offer what the palette offers for the session, in every state', () => {
+    const commands = Object.entries(COMMANDS).flatMap(([id, command]) =>
+      command.kind === 'session' ? [[id.replace('fairlead.', ''), command.fits] as const] : [],
+    );
+    for (const session of everySession()) {
+      const fitting = commands.filter(([, fits]) => fits(session)).map(([name]) => name);
+      expect([session, offered('menu', session).sort()]).toEqual([session, fitting.sort()]);
+    }
+  });
+
+  it('offer to land again what waits for the person in the queue, beside the title', () => {
+    const reason = { kind: 'conflict', message: 'It conflicts.' } as const;
+    const heldUp = { state: 'needs-you', need: 1, reason, queue: 'q1' } as const;
+    expect(offered('inline', heldUp)).toEqual(['openChanges', 'land', 'unqueue']);
+    expect(offered('menu', heldUp)).toContain('land');
+    expect(offered('menu', heldUp)).not.toContain('landTo');
+    expect(offered('menu', heldUp)).not.toContain('interrupt');
+  });
+
+  it('offer to interrupt the agent that resolves a conflict', () => {
+    const facts = { agent: 'working', landing: 'resolving', life: 'active' } as const;
+    expect(offered('menu', { state: 'resolving', queue: 'q1', facts })).toContain('interrupt');
+  });
+
   it('offer Land beside the title of what can land, whether or not its agent sleeps', () => {
     for (const state of DisplayState.options) {
       const canLand = ['finished', 'idle', 'sleeping', 'ready'].includes(state);
@@ -55,7 +99,8 @@ describe('the menus of a row', () => {
       const resume = offered('menu', { state: 'landed', facts: facts(life) }).includes('resume');
       expect([life, resume]).toEqual([life, life === 'sleeping']);
     }
-    expect(offered('menu', { state: 'working' })).toContain('interrupt');
+    const working = { agent: 'working', landing: 'none', life: 'active' } as const;
+    expect(offered('menu', { state: 'working', facts: working })).toContain('interrupt');
     expect(offered('menu', { state: 'finished' })).not.toContain('interrupt');
   });
 
