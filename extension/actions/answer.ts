@@ -8,7 +8,7 @@ import { failureOf } from '../connection/failure.ts';
 import { withProgress } from '../connection/progress.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { NeedsInHand } from '../fleet/needs-in-hand.ts';
-import { type NextStep, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
+import { commandOf, nextSteps, takesAnswer } from '../fleet/next-steps.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { showInformation } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
@@ -51,21 +51,16 @@ export async function answer(context: AnswerParts, session: Session): Promise<vo
   }
 }
 
-const STEP_COMMAND: Partial<Record<NextStep, string>> = {
-  'Land Again': 'fairlead.land',
-  'Send Prompt…': 'fairlead.sendPrompt',
-  'Open Terminal': 'fairlead.openTerminal',
-};
-
 /** What no answer helps with is offered what does, as its notification offers it. */
 async function offerSteps(session: Session, reason: Reason): Promise<void> {
-  const steps = nextSteps(reason);
+  const steps = nextSteps(reason, session.queue);
   const picked = await vscode.window.showQuickPick(steps, {
     title: nameOf(session),
     placeHolder: reason.message,
     ignoreFocusOut: true,
   });
-  const command = steps.map((step) => (step === picked ? STEP_COMMAND[step] : undefined)).find(Boolean);
+  const step = steps.find((each) => each === picked);
+  const command = step === undefined ? undefined : commandOf(step);
   if (command !== undefined) await vscode.commands.executeCommand(command, session.id);
 }
 

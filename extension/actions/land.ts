@@ -9,7 +9,7 @@ import { withProgress } from '../connection/progress.ts';
 import type { ParamsOf, ResultOf } from '../connection/wire.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Landings } from '../fleet/landings.ts';
-import { type NextStep, nextSteps, STEP_COMMAND } from '../fleet/next-steps.ts';
+import { commandOf, nextSteps } from '../fleet/next-steps.ts';
 import { shortNameOf } from '../fleet/session-name.ts';
 import { confirm, showError, showInformation, showProgress, showWarning } from '../window/messages.ts';
 import { pickText } from '../window/pick-text.ts';
@@ -229,17 +229,19 @@ async function showOutcome(context: Parts, session: Session, entry: QueueEntry):
   // Not waited for: what becomes of the session from here on is told by others.
   if (hasEnded(entry.state)) {
     void offer(showWarning, `Did not land: "${name}". ${why}`, session, {
-      'Open Terminal': STEP_COMMAND['Open Terminal'],
+      'Open Terminal': 'fairlead.openTerminal',
       'Open Changes': 'fairlead.openChanges',
     });
     return;
   }
   const { reason = null } = context.fleet.get(session.id) ?? {};
   const isItsNeed = reason !== null && isOfLanding(reason.kind);
-  const isAbout = (step: NextStep): step is keyof typeof STEP_COMMAND => step in STEP_COMMAND;
   // What holds it up may be no need of the session.
   const steps = isItsNeed ? nextSteps(reason, entry.id) : (['Land Again', 'Open Terminal'] as const);
-  const commands = steps.filter(isAbout).map((step) => [step, STEP_COMMAND[step]] as const);
+  const commands = steps.flatMap((step) => {
+    const command = commandOf(step);
+    return command === undefined ? [] : [[step, command]];
+  });
   void offer(showWarning, `Needs you to land: "${name}". ${why}`, session, Object.fromEntries(commands));
 }
 

@@ -13,12 +13,16 @@ export function takesAnswer({ kind, dialog, options }: Reason): boolean {
   return ANSWERED.includes(kind) || (dialog === true && options !== undefined);
 }
 
-/** The command that does it, where it does not answer. */
-export const STEP_COMMAND = {
+const COMMAND: Partial<Record<NextStep, string>> = {
   'Land Again': 'fairlead.land',
   'Send Prompt…': 'fairlead.sendPrompt',
   'Open Terminal': 'fairlead.openTerminal',
-} as const satisfies Partial<Record<NextStep, string>>;
+};
+
+/** The command that does it for a session; undefined for one that gives an answer. */
+export function commandOf(step: NextStep): string | undefined {
+  return COMMAND[step];
+}
 
 /** The first is what mostly helps. `queue`: the entry of its session that has not ended, if any. */
 export function nextSteps(reason: Reason, queue: string | null = null): NextStep[] {
