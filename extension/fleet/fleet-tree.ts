@@ -50,7 +50,7 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
   constructor(fleet: Fleet, repositories: WindowRepositories) {
     this.#fleet = fleet;
     this.#repositories = repositories;
-    const ages = setInterval(() => this.refresh(), AGES_MS);
+    const ages = setInterval(() => this.#age(), AGES_MS);
     this.#disposables = [
       this.#changed,
       this.#pace,
@@ -67,6 +67,12 @@ export class FleetTree implements vscode.TreeDataProvider<FleetNode>, vscode.Dis
 
   refresh(): void {
     this.#pace.all();
+  }
+
+  /** Row by row: while VS Code draws the whole tree anew, a menu of a row knows no session. */
+  #age(): void {
+    if (!this.#isDrawn) return;
+    for (const { id } of this.#fleet.sessions) this.#pace.row(this.#session(id), { isUrgent: false });
   }
 
   /** When rows may stand elsewhere: draws anew if one does. */

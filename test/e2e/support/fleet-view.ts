@@ -42,8 +42,12 @@ export class FleetView {
     throw new Error('the row is never the one that is selected');
   }
 
-  /** Chooses from the context menu of a row. */
+  /**
+   * Chooses from the context menu of a row. VS Code forgets its rows while it draws all of them anew: what is chosen then
+   * asks which session is meant, and is told.
+   */
   async choose(row: Locator, item: string): Promise<void> {
+    const title = (await row.locator('.label-name').first().textContent()) ?? '';
     const entry = this.#page.locator('.monaco-menu .action-menu-item', { hasText: item });
     // It is not there when a question that closed gave the focus back meanwhile, and is another's when the rows moved.
     for (let tries = 1; !(await this.#opensMenu(row, entry)); tries += 1) {
@@ -53,6 +57,19 @@ export class FleetView {
     // A click right after the opening would be taken for the end of the one that opened it.
     await entry.hover();
     await this.#page.keyboard.press('Enter');
+    void this.#tellWhich(title);
+  }
+
+  async #tellWhich(title: string): Promise<void> {
+    const question = this.#page.locator('.quick-input-widget').filter({
+      has: this.#page.locator('input[placeholder*="Which session"]'),
+    });
+    try {
+      await question.waitFor({ timeout: 5_000 });
+      await question.locator('.monaco-list-row', { hasText: title }).first().click();
+    } catch {
+      // It was known, and nothing is asked.
+    }
   }
 
   /** Whether the menu that came where the row was is that of the row, and has the entry. */

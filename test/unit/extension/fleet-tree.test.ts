@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TreeItemCollapsibleState } from 'vscode';
 import type { FleetNode, WindowRepositories } from '../../../extension/fleet/fleet-tree.ts';
 import { FleetTree } from '../../../extension/fleet/fleet-tree.ts';
@@ -73,6 +73,22 @@ describe('the rows of a family', () => {
     const tree = treeOf(fleet, []);
     tell(sessionOf({ id: 'three', family: 'one', createdAt: 3, state: 'needs-you', need: 1 }));
     expect(await rows(tree)).toEqual({ invitation: {}, '/repo': { two: { three: {} } } });
+  });
+});
+
+describe('ages', () => {
+  it('are drawn row by row: no menu of a row is to meet a tree that is drawn anew', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { fleet } = fleetOf([...family, alone]);
+    const tree = treeOf(fleet);
+    const drawn: (FleetNode[] | undefined)[] = [];
+    tree.onDidChangeTreeData((nodes) => drawn.push(nodes));
+    await rows(tree);
+    vi.advanceTimersByTime(32_000);
+    expect(drawn.map((nodes) => nodes?.map(({ id }) => id).sort())).toEqual([
+      ['alone', 'one', 'three', 'two'],
+    ]);
   });
 });
 
