@@ -23,9 +23,9 @@ export default defineConfig({
         test: {
           name: 'window',
           include: ['test/e2e/**/*.test.ts'],
-          // After all others, whose timings they would spoil. Three at a time: most of what they do is to wait.
+          // After all others, whose timings they would spoil. Two at a time: while one waits for its agent, the other draws.
           sequence: { groupOrder: 1 },
-          maxWorkers: 3,
+          maxWorkers: 2,
           testTimeout: 300_000,
           hookTimeout: 120_000,
           // What has to appear may take its time on a busy machine.
