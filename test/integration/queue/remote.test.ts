@@ -384,6 +384,7 @@ describe('where to', () => {
       configured: 'remote',
       kept: null,
       policy: null,
+      mayLand: true,
     });
     expect([demo.git('for-each-ref'), demo.objects(), session.work.status()]).toEqual(before);
   });
