@@ -1,6 +1,6 @@
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { nameOf } from '../fleet/session-name.ts';
-import { askInTextBox } from '../window/text-box.ts';
+import { askForDraft } from './prompts/draft-box.ts';
 import type { Prompts } from './prompts/prompts.ts';
 
 /** Asks why the session may not do what it asks; what denies it, undefined when it was left or goes on in an editor. */
@@ -10,20 +10,14 @@ export async function askWhyNot(
   need: number,
 ): Promise<string | undefined> {
   const place = `${session.id} denial`;
-  const { draft, token } = answers.write(place, { text: '' });
+  const writing = answers.write(place, { text: '' });
+  const { draft } = writing;
   const words = {
     title: nameOf(session),
     prompt: 'What the agent shall do instead',
     missing: 'Say what the agent shall do instead.',
   };
-  const end = await askInTextBox(words, {
-    text: draft.text,
-    onDidType: (text) => {
-      draft.text = text;
-    },
-    hasEditor: true,
-    token,
-  });
+  const end = await askForDraft(words, writing, { hasEditor: true });
   if (end.kind === 'accepted') return `deny: ${end.text}`;
   if (end.kind === 'editor') {
     const uri = await editors.open(`Denial for ${session.id}`, draft.text);
@@ -41,21 +35,15 @@ export async function askInOwnWords(
   question: string,
 ): Promise<string | undefined> {
   const place = `${session.id} ${question}`;
-  const { draft, token } = answers.write(place, { text: '' });
+  const writing = answers.write(place, { text: '' });
   const words = {
     title,
     prompt: question,
     missing: 'Write the answer, or press Escape to leave the question.',
   };
-  const end = await askInTextBox(words, {
-    text: draft.text,
-    onDidType: (text) => {
-      draft.text = text;
-    },
-    token,
-  });
+  const end = await askForDraft(words, writing);
   if (end.kind === 'accepted') return end.text;
-  answers.leave(place, draft);
+  answers.leave(place, writing.draft);
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import { withProgress } from '../connection/progress.ts';
 import { hasAgent } from '../fleet/session-abilities.ts';
 import { nameOf, shortNameOf } from '../fleet/session-name.ts';
 import { showInformation } from '../window/messages.ts';
-import { askInTextBox } from '../window/text-box.ts';
+import { askForDraft } from './prompts/draft-box.ts';
 import type { Prompts } from './prompts/prompts.ts';
 
 export interface PromptParts {
@@ -15,7 +15,8 @@ export interface PromptParts {
 /** Asks for the next prompt of a session and sends it. */
 export async function sendPrompt(context: PromptParts, session: Session): Promise<void> {
   const { followUps, editors } = context.prompts;
-  const { draft, token } = followUps.write(session.id, { text: '' });
+  const writing = followUps.write(session.id, { text: '' });
+  const { draft } = writing;
   const goOnInEditor = async () => void (await editors.open(`Prompt for ${session.id}`, draft.text));
   const words = {
     title: nameOf(session),
@@ -24,16 +25,8 @@ export async function sendPrompt(context: PromptParts, session: Session): Promis
       : 'The agent is started again with this prompt',
     missing: 'Say what the agent shall do.',
   };
-  const end = await askInTextBox(words, {
-    text: draft.text,
-    onDidType: (text) => {
-      draft.text = text;
-    },
-    hasEditor: true,
-    token,
-  });
+  const end = await askForDraft(words, writing, { hasEditor: true });
   if (end.kind === 'accepted') {
-    draft.text = end.text;
     await followUps.send(session.id, draft, {
       send: () => deliver(context, session, end.text),
       rescue: goOnInEditor,

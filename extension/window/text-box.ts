@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { asText } from './messages.ts';
 
-interface Words {
+export interface Words {
   title: string;
   /** What the box says while it is empty. */
   placeholder?: string;
@@ -12,7 +12,7 @@ interface Words {
   step?: { at: number; of: number };
 }
 
-interface Options {
+export interface TextBoxOptions {
   /** What stands there first. */
   text: string;
   /** Called with each change: a box can vanish at any time, and what was typed in it is not lost. */
@@ -33,7 +33,7 @@ export type TextEnd =
   | { kind: 'left' };
 
 /** Asks for a line of text, which is there while the focus is elsewhere. What is accepted is trimmed, and not empty. */
-export function askInTextBox(words: Words, options: Options): Promise<TextEnd> {
+export function askInTextBox(words: Words, options: TextBoxOptions): Promise<TextEnd> {
   const pencil = { iconPath: new vscode.ThemeIcon('edit'), tooltip: 'Go on in an editor' };
   const box = vscode.window.createInputBox();
   box.title = words.title;

@@ -374,7 +374,6 @@ function refuseLeft(records: readonly SessionRecord[]): void {
   });
 }
 
-/** The person wants it no longer: a sidecar that ends is another matter. */
 /** Whether the person who asked for it has taken it back, as opposed to a sidecar that ends. */
 export function isCancelled({ reason }: AbortSignal): boolean {
   return reason instanceof FairleadError && reason.code === 'cancelled';

@@ -4,7 +4,7 @@ import { withProgress } from '../../connection/progress.ts';
 import type { ResultOf } from '../../connection/wire.ts';
 import type { Repositories } from '../../fleet/repositories.ts';
 import { showInformation, showWarning } from '../../window/messages.ts';
-import { askInTextBox } from '../../window/text-box.ts';
+import { askForDraft } from '../prompts/draft-box.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import { forgetOtherChoices, type Plan, planOf } from './plan.ts';
 import { review } from './review.ts';
@@ -29,19 +29,12 @@ export async function newSession(context: Parts): Promise<void> {
   const folder = await chooseFolder(context);
   if (folder === undefined) return;
   const { plans } = context.prompts;
-  const { draft: plan, token } = plans.write(folder, planOf(folder));
+  const writing = plans.write(folder, planOf(folder));
+  const { draft: plan, token } = writing;
   const goOnInEditor = () => openEditor(context.prompts, plan);
   for (let isFirst = true; ; isFirst = false) {
-    const end = await askInTextBox(WORDS, {
-      text: plan.text,
-      onDidType: (text) => {
-        plan.text = text;
-      },
-      hasEditor: true,
-      token,
-    });
-    if (end.kind === 'accepted') plan.text = end.text;
-    else if (end.kind !== 'editor') return plans.leave(folder, plan);
+    const end = await askForDraft(WORDS, writing, { hasEditor: true });
+    if (end.kind !== 'accepted' && end.kind !== 'editor') return plans.leave(folder, plan);
     // Who comes back from the review changes the prompt that the choices are for.
     if (isFirst) forgetOtherChoices(plan);
     if (end.kind === 'editor') {

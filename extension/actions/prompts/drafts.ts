@@ -7,7 +7,7 @@ export interface Draft {
 }
 
 /** A draft in the hands of one flow, until another takes it up and this one is cancelled. */
-interface Writing<Kept> {
+export interface Writing<Kept> {
   draft: Kept;
   token: vscode.CancellationToken;
 }
