@@ -74,6 +74,8 @@ describe('attach', { timeout: TIMEOUT }, () => {
     using terminal = new CommandTerminal('/bin/sh', ['-c', script], world.fairlead.environment, {
       cwd: world.repository.folder,
       cols: 200,
+      // As many as the agent has: it draws anew by rows, which in a lower screen are others.
+      rows: 40,
     });
     // The agent's screen is drawn over it at once.
     await expect.poll(() => terminal.output, { timeout: 20_000 }).toContain('Ctrl-\\ leaves');
