@@ -63,6 +63,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor | undef
     token: randomBytes(16).toString('hex'),
     // As a person's editor has them, not a test's.
     settings: { 'terminal.integrated.gpuAcceleration': 'auto', 'editor.accessibilitySupport': 'auto' },
+    complete: true,
   });
   return {
     address: server.addressOf(options.repository),

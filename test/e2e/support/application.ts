@@ -28,7 +28,7 @@ export class Application implements AsyncDisposable {
   }
 
   static async open(options: ApplicationOptions = {}): Promise<Application> {
-    const { settings, machineSettings, trust, smokeTestDriver, ...rest } = options;
+    const { settings, machineSettings, trust, smokeTestDriver, complete, ...rest } = options;
     const world = await World.open(rest);
     // As the workbench is, unless it is told to be dark.
     world.claude.paint('light');
@@ -40,6 +40,7 @@ export class Application implements AsyncDisposable {
       ...(machineSettings === undefined ? {} : { machineSettings }),
       ...(trust === undefined ? {} : { trust }),
       ...(smokeTestDriver === undefined ? {} : { smokeTestDriver }),
+      ...(complete === undefined ? {} : { complete }),
     });
     return new Application(world, server);
   }

@@ -1,5 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,6 +20,9 @@ export const SERVER = join(
   ROOT,
   'test/e2e/code-server/node_modules/code-server/lib/vscode/out/server-main.js',
 );
+
+/** The extensions that come with VS Code. */
+const BUILT_IN = join(SERVER, '../../extensions');
 
 /** What makes a workbench quiet: no welcome, no telemetry, no other extension's news. */
 const QUIET = {
@@ -36,6 +48,8 @@ const QUIET = {
   'terminal.integrated.confirmOnKill': 'never',
   // Else it opens a shell of its own in a panel that is empty after a reload, if it comes to that before the extension.
   'terminal.integrated.hideOnStartup': 'whenEmpty',
+  // Left maximized, it would be so in the next test of the same window.
+  'workbench.panel.opensMaximized': 'never',
   'workbench.editor.enablePreview': false,
   'editor.accessibilitySupport': 'off',
 };
@@ -55,6 +69,11 @@ export interface CodeServerOptions {
   token?: string;
   /** For tests inside the extension host. */
   smokeTestDriver?: boolean;
+  /**
+   * Whether it has the extensions of VS Code itself that no test needs: debuggers, Copilot, sign-ins, task runners. They
+   * are a fifth of what it takes to load a window. Default false.
+   */
+  complete?: boolean;
 }
 
 /** A VS Code server with the packaged extension in it, and nothing else of anybody's. */
@@ -80,6 +99,7 @@ export class CodeServer implements AsyncDisposable {
     server.settings({});
     mkdirSync(join(folder, 'data/Machine'));
     writeFileSync(join(folder, 'data/Machine/settings.json'), JSON.stringify(options.machineSettings ?? {}));
+    if (options.complete !== true) linkNeeded(join(folder, 'built-in'));
     const installs = [vsix, ...(options.beside ?? [])].flatMap((each) => ['--install-extension', each]);
     execFileSync(process.execPath, [SERVER, ...installs, '--force', ...server.#folders()], {
       env: server.#environment(),
@@ -160,11 +180,30 @@ export class CodeServer implements AsyncDisposable {
   }
 
   #folders(): string[] {
-    return ['--server-data-dir', this.folder, '--extensions-dir', join(this.folder, 'extensions')];
+    const builtIn = ['--builtin-extensions-dir', join(this.folder, 'built-in')];
+    return [
+      ...['--server-data-dir', this.folder, '--extensions-dir', join(this.folder, 'extensions')],
+      ...(this.#options.complete === true ? [] : builtIn),
+    ];
   }
 
   #environment(): Record<string, string> {
     return { ...this.#options.environment };
+  }
+}
+
+/**
+ * Links the built-in extensions that have no program, or one for the browser: the web workbench has a list of its own, in
+ * which it would miss them. And git, which Source Control is about.
+ */
+function linkNeeded(folder: string): void {
+  mkdirSync(folder);
+  for (const name of readdirSync(BUILT_IN)) {
+    const manifest = join(BUILT_IN, name, 'package.json');
+    if (!existsSync(manifest)) continue;
+    const { main, browser }: { main?: string; browser?: string } = JSON.parse(readFileSync(manifest, 'utf8'));
+    if (main !== undefined && browser === undefined && name !== 'git') continue;
+    symlinkSync(join(BUILT_IN, name), join(folder, name));
   }
 }
 

@@ -6,7 +6,12 @@ import type { Workbench } from './workbench.ts';
 interface Fixtures {
   /** One for all tests of the file: its sessions and its server stay. */
   app: Application;
-  /** A window on the repository, of this test alone; kept as a picture when the test fails. */
+  /** The windows of the file; see `window`. */
+  windows: LastingWindow;
+  /**
+   * A window on the repository: that of the file, in which nothing is open, or a new one after a test that failed. To
+   * load one takes ten seconds of a processor. Kept as a picture when the test fails.
+   */
   window: Workbench;
 }
 
@@ -22,10 +27,45 @@ export function windowTest(options: ApplicationOptions = {}) {
       },
       { scope: 'file' },
     ],
-    window: async ({ app, task }, use) => {
-      await using window = await app.window();
+    windows: [
+      async ({ app }, use) => {
+        await using windows = new LastingWindow(app);
+        await use(windows);
+      },
+      { scope: 'file' },
+    ],
+    window: async ({ app, windows, task }, use) => {
+      const window = await windows.get();
       await use(window);
-      if (task.result?.state === 'fail') await app.picture(window, `failed ${task.name}`);
+      if (task.result?.state !== 'fail') return window.check();
+      await app.picture(window, `failed ${task.name}`);
+      await windows.close();
     },
   });
+}
+
+/** One window that test after test gets in the same state. */
+class LastingWindow implements AsyncDisposable {
+  readonly #app: Application;
+  #window: Workbench | undefined;
+
+  constructor(app: Application) {
+    this.#app = app;
+  }
+
+  async get(): Promise<Workbench> {
+    if (this.#window !== undefined) await this.#window.tidy();
+    this.#window ??= await this.#app.window();
+    return this.#window;
+  }
+
+  async close(): Promise<void> {
+    const window = this.#window;
+    this.#window = undefined;
+    await window?.page.context().close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
 }

@@ -6,6 +6,8 @@ import { PATIENCE_MS } from './patience.ts';
 import { Rendering } from './rendering.ts';
 import { TerminalPanel } from './terminal-panel.ts';
 
+const SIZE = { width: 1280, height: 800 };
+
 /** A window of VS Code, as a person sees and uses it. Disposing fails when its console showed an error. */
 export class Workbench implements AsyncDisposable {
   readonly page: Page;
@@ -27,11 +29,7 @@ export class Workbench implements AsyncDisposable {
     page.on('pageerror', (error) => this.errors.push(String(error)));
   }
 
-  static async open(
-    url: string,
-    folder: string | undefined,
-    size = { width: 1280, height: 800 },
-  ): Promise<Workbench> {
+  static async open(url: string, folder: string | undefined, size = SIZE): Promise<Workbench> {
     const context = await (await openBrowser()).newContext({ viewport: size });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
@@ -250,10 +248,34 @@ export class Workbench implements AsyncDisposable {
     this.errors.splice(0, this.errors.length, ...kept);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    // What the workbench says while it goes is about its going.
+  /** Closes all that is open in it, as in a window that was just opened with nothing to restore. */
+  async tidy(): Promise<void> {
+    await this.page.setViewportSize(SIZE);
+    await this.page.keyboard.press('Escape');
+    await this.question.waitFor({ state: 'hidden' });
+    await this.command('Terminal: Kill All Terminals');
+    await this.page.locator('.terminal-wrapper').first().waitFor({ state: 'detached' });
+    await this.command('View: Close All Editors');
+    await this.page.locator('.tabs-container .tab').first().waitFor({ state: 'detached' });
+    const panel = this.page.locator('.part.panel');
+    if (await panel.isVisible()) await this.command('View: Hide Panel');
+    await panel.waitFor({ state: 'hidden' });
+    await this.command('Notifications: Clear All Notifications');
+    await this.page.locator('.notifications-toasts .notification-list-item').waitFor({ state: 'detached' });
+  }
+
+  /** @throws Error when its console showed an error since the last time */
+  check(): void {
     const errors = this.errors.splice(0);
-    await this.page.context().close();
     if (errors.length > 0) throw new Error(`The console of a window showed:\n${errors.join('\n')}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      // Before it goes: what the workbench says while it does is about its going.
+      this.check();
+    } finally {
+      await this.page.context().close();
+    }
   }
 }
