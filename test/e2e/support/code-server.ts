@@ -200,8 +200,10 @@ function linkNeeded(folder: string): void {
   mkdirSync(folder);
   for (const name of readdirSync(BUILT_IN)) {
     const manifest = join(BUILT_IN, name, 'package.json');
-    if (!existsSync(manifest)) continue;
-    const { main, browser }: { main?: string; browser?: string } = JSON.parse(readFileSync(manifest, 'utf8'));
+    // What they share is no extension.
+    const { main, browser }: { main?: string; browser?: string } = existsSync(manifest)
+      ? JSON.parse(readFileSync(manifest, 'utf8'))
+      : {};
     if (main !== undefined && browser === undefined && name !== 'git') continue;
     symlinkSync(join(BUILT_IN, name), join(folder, name));
   }
