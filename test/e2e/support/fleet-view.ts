@@ -85,10 +85,17 @@ export class FleetView {
     return isOpen && (await row.boundingBox())?.y === before.y;
   }
 
-  /** Presses a button of a row, which is there while the mouse is. */
+  /** Presses a button of a row, which is there while the mouse is; follows the row when it moves meanwhile. */
   async act(row: Locator, name: string): Promise<void> {
-    await row.hover();
-    await row.locator(`.actions .action-label[aria-label^="${name}"]`).click();
+    const button = row.locator(`.actions .action-label[aria-label^="${name}"]`);
+    for (let tries = 1; ; tries += 1) {
+      await row.hover();
+      try {
+        return await button.click({ timeout: 3_000 });
+      } catch (error) {
+        if (tries === 10) throw error;
+      }
+    }
   }
 
   /** What a screen reader says of each row of the fleet, in their order. */
