@@ -43,7 +43,7 @@ export async function answer(context: AnswerParts, session: Session): Promise<vo
   if (!takesAnswer(reason)) return offerSteps(session, reason);
   const close = await showInput(context, session, reason);
   try {
-    const text = await ask(context.prompts, session, reason, need);
+    const text = await ask(context, session, reason, need);
     if (text === undefined) return;
     if (await send(context, session, { answer: text, need })) forgetAnswers(context.prompts, session.id);
   } finally {
@@ -111,7 +111,7 @@ async function send(
 }
 
 async function ask(
-  prompts: Prompts,
+  { prompts, terminals }: Pick<AnswerParts, 'prompts' | 'terminals'>,
   session: Session,
   reason: Reason,
   need: number,
@@ -132,17 +132,42 @@ async function ask(
       ignoreFocusOut: true,
     });
   }
-  const picked = await vscode.window.showQuickPick(
-    [
-      { label: '$(check) Allow', answer: 'allow' },
-      { label: '$(x) Deny', answer: 'deny' },
-      ...(takesWhy(reason) ? [{ label: '$(comment) Deny, and say why…', answer: undefined }] : []),
-    ],
-    { title: nameOf(session), placeHolder: reason.message, ignoreFocusOut: true },
-  );
-  if (picked === undefined || picked.answer !== undefined) return picked?.answer;
-  return askWhyNot(prompts, session, need);
+  const why: AnswerItem = { label: '$(comment) Deny, and say why…', answer: 'in-own-words' };
+  const answers = reason.kind === 'plan' ? PLAN_ANSWERS : [ALLOW, DENY, ...(takesWhy(reason) ? [why] : [])];
+  const picked = await vscode.window.showQuickPick(answers, {
+    title: nameOf(session),
+    placeHolder: reason.message,
+    ignoreFocusOut: true,
+  });
+  switch (picked?.answer) {
+    case 'in-own-words':
+      return askWhyNot(prompts, session, need);
+    case 'in-terminal':
+      terminals.show(session, 'agent');
+      return undefined;
+    default:
+      return picked?.answer;
+  }
 }
+
+interface AnswerItem extends vscode.QuickPickItem {
+  answer: 'allow' | 'deny' | 'in-own-words' | 'in-terminal';
+}
+
+const ALLOW: AnswerItem = { label: '$(check) Allow', answer: 'allow' };
+const DENY: AnswerItem = { label: '$(x) Deny', answer: 'deny' };
+
+/** In which mode else the plan can be carried out depends on the person's settings of Claude Code: its dialog has it. */
+const PLAN_ANSWERS: readonly AnswerItem[] = [
+  { ...ALLOW, detail: 'The agent carries the plan out, and asks before it edits.' },
+  { label: '$(comment) Say what to change…', detail: 'The agent plans anew.', answer: 'in-own-words' },
+  { ...DENY, detail: 'The agent stops, and stays in plan mode.' },
+  {
+    label: '$(terminal) Answer in the terminal',
+    detail: 'Where it can be let edit without asking, too.',
+    answer: 'in-terminal',
+  },
+];
 
 /** One answer a line, as the agent asks several things at a time. */
 async function askAll(

@@ -32,7 +32,7 @@ const SHOWN: Readonly<Record<string, { fields: readonly string[]; show: Show }>>
   Edit: { fields: ['file_path', 'old_string', 'new_string', 'replace_all'], show: showEdit('Edit') },
   MultiEdit: { fields: ['file_path', 'edits'], show: showEdit('MultiEdit') },
   Bash: { fields: ['command', 'description', 'timeout', 'run_in_background'], show: showCommand },
-  ExitPlanMode: { fields: ['plan'], show: showPlan },
+  ExitPlanMode: { fields: ['plan', 'planFilePath', 'allowedPrompts'], show: showPlan },
 };
 
 /**
@@ -107,8 +107,25 @@ const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
 async function showPlan({ documents }: Parts, session: Session, input: Input): Promise<Proposal | undefined> {
   const plan = text(input.plan);
-  if (plan === undefined) return undefined;
-  return { title: 'Plan', before: undefined, after: documents.put(session.id, 'Plan.md', plan) };
+  const alongs = allowedAlong(input.allowedPrompts);
+  if (plan === undefined || alongs === undefined) return undefined;
+  // Above the plan: whatever that holds, nothing of it can pass for one of these.
+  const head = alongs.length === 0 ? '' : `Asked for along with the plan:\n\n${alongs.join('')}\n---\n\n`;
+  return { title: 'Plan', before: undefined, after: documents.put(session.id, 'Plan.md', `${head}${plan}`) };
+}
+
+/** What a plan asks to be allowed, as items of a list; undefined where some of it could not be shown so. */
+function allowedAlong(prompts: unknown): string[] | undefined {
+  if (prompts === undefined) return [];
+  if (!Array.isArray(prompts)) return undefined;
+  const items = prompts.map((each: unknown) => {
+    const { tool, prompt, ...rest }: Input = typeof each === 'object' && each !== null ? { ...each } : {};
+    if (typeof tool !== 'string' || typeof prompt !== 'string' || Object.keys(rest).length > 0)
+      return undefined;
+    return `- ${[tool, prompt].join(': ').split(LINE_END).join(' ')}\n`;
+  });
+  const known = items.filter((item) => item !== undefined);
+  return known.length === items.length ? known : undefined;
 }
 
 /** Absolute, but for one below a home: what `~` stands for is the agent's matter. */

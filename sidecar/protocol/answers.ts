@@ -16,9 +16,9 @@ export function answersTo(reason: Reason): string[] | undefined {
     : undefined;
 }
 
-/** Whether a refusal may say why: only to the question about a tool does the agent take a text. */
+/** Whether a refusal may say why: only to the question about a tool, of which a plan is one, does the agent take a text. */
 export function takesWhy(reason: Reason): boolean {
-  return reason.kind === 'permission' && reason.tool !== undefined;
+  return (reason.kind === 'permission' || reason.kind === 'plan') && reason.tool !== undefined;
 }
 
 /** Whether no answer can fit, whatever the terminal comes to show. A dialog without choices is read, and has none. */

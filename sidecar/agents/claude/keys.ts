@@ -13,6 +13,7 @@ export interface KeyStep {
 
 /** What a person answers to a dialog. */
 export type Answer =
+  /** Where a dialog has more than one yes: the one after which the agent still asks. */
   | { kind: 'allow' }
   /** With a message the agent goes on and is told it; without one the turn is interrupted. */
   | { kind: 'deny'; message?: string | undefined }
@@ -113,14 +114,13 @@ function stepsFor(options: readonly DialogOption[], answer: Answer, input: unkno
     if (answer.kind === 'deny') return [{ keys: ESCAPE, pauseMs: 0 }];
     return answer.kind === 'text' ? questionSteps(questions, answer.text.split('\n')) : undefined;
   }
-  if (answer.kind === 'allow')
-    return choose(options, (option) => /^(yes|allow|continue|proceed)\b/i.test(option.label));
+  if (answer.kind === 'allow') return choose(options, isAskingYes) ?? choose(options, isYes);
   if (answer.kind === 'deny') {
     const refusal = (option: DialogOption) => /^(no|deny|cancel|don't)\b/i.test(option.label);
     if (answer.message === undefined) return choose(options, refusal) ?? [{ keys: ESCAPE, pauseMs: 0 }];
-    const at = options.findIndex(refusal);
-    if (at === -1) return undefined;
     const message = answer.message.replace(/\s+/g, ' ').trim();
+    const at = options.findIndex(refusal);
+    if (at === -1) return sayInstead(options, message);
     return [
       ...moveTo(options, at),
       // Opens a field for the message behind the choice.
@@ -134,6 +134,26 @@ function stepsFor(options: readonly DialogOption[], answer: Answer, input: unkno
     options,
     (option, at) => option.label.toLowerCase() === wanted || String(option.number ?? at + 1) === wanted,
   );
+}
+
+function isYes({ label }: DialogOption): boolean {
+  return /^(yes|allow|continue|proceed)\b/i.test(label);
+}
+
+/** The first yes to a plan leaves plan mode for one in which edits are not asked for. Seen with 2.1.332. */
+function isAskingYes({ label }: DialogOption): boolean {
+  return /^yes, manually approve\b/i.test(label);
+}
+
+/** A plan is refused by a choice that is itself the field for the message. Seen with 2.1.332. */
+function sayInstead(options: readonly DialogOption[], message: string): KeyStep[] | undefined {
+  const field = options.find(({ label }) => /^tell claude what to change\b/i.test(label));
+  if (field === undefined || field.number === null) return undefined;
+  return [
+    { keys: String(field.number), pauseMs: REDRAW_MS },
+    { keys: bracketedPaste(message), pauseMs: SUBMIT_MS, expect: `❯ ${field.number}.` },
+    { keys: ENTER, pauseMs: 0, expect: message.slice(0, SHOWN_CHARACTERS) },
+  ];
 }
 
 /** A digit chooses at once. Where choices have none, the first is not always the harmless one: move, then Enter. */

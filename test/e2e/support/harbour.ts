@@ -10,6 +10,8 @@ import type { World } from '../../support/world.ts';
 
 const README = HARBOUR['README.md'].replace('boats.', 'boats of any length.') + USAGE;
 
+const PLAN = '# A pier\n\n1. Sound the depth.\n2. Drive the piles.\n';
+
 /** A fleet with a session in every state that a person meets often. */
 export class Harbour {
   readonly #world: World;
@@ -136,7 +138,9 @@ export class Harbour {
   async plans(title = 'Plan the new pier'): Promise<Session> {
     this.#world.model
       .when(prompt(title))
-      .callsTool('ExitPlanMode', { plan: '# A pier\n\n1. Sound the depth.\n2. Drive the piles.\n' })
+      .callsTool('Write', ({ planFile }) => ({ file_path: planFile, content: PLAN }))
+      .andThen()
+      .callsTool('ExitPlanMode', {})
       .thenSays('Then I begin.');
     const { id } = await this.start(title, '--mode', 'plan');
     return this.#world.fairlead.until(id, ({ reason }) => reason?.kind === 'plan', 45_000);

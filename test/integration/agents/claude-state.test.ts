@@ -177,7 +177,8 @@ describe('a permission dialog', () => {
   test('needs the person, with tool and input, and ends with the tool', async () => {
     model.when(prompt('make a file')).callsTool('Bash', touch).thenSays('Made.');
     const terminal = start(['--', 'make a file']);
-    const state = await untilAsked(terminal);
+    // What is asked and which call it is about come from two hooks, whose events may be read one before the other.
+    const state = await terminal.untilState(({ reason }) => reason?.call !== undefined);
     expect(state.reason).toEqual({
       call: expect.any(String),
       kind: 'permission',
@@ -262,7 +263,53 @@ describe('other dialogs', () => {
     expect(model.requests.at(-1)?.conversation?.toolResults[0]?.text).toContain('a deep green');
   });
 
-  test('a plan waits for approval', async () => {
+  describe('a plan that was written', () => {
+    const plans = async () => {
+      model
+        .when(prompt('plan it'))
+        .callsTool('Write', ({ planFile }) => ({ file_path: planFile, content: '1. Do it.\n' }))
+        .andThen()
+        .callsTool('ExitPlanMode', {})
+        .andThen()
+        .callsTool('Write', { file_path: join(checkout, 'done.md'), content: 'Done.\n' })
+        .thenSays('It is done.');
+      const terminal = start(['--', 'plan it'], { mode: 'plan' });
+      const { reason } = await untilAsked(terminal);
+      expect(reason).toMatchObject({ kind: 'plan', input: { plan: '1. Do it.\n' } });
+      return terminal;
+    };
+
+    test('is allowed so that its edits are asked for', async () => {
+      const terminal = await plans();
+      await answer(terminal, { kind: 'allow' });
+      const { reason } = await terminal.untilState((state) => state.reason?.kind === 'permission');
+      expect(reason).toMatchObject({ tool: 'Write' });
+      expect(existsSync(join(checkout, 'done.md'))).toBe(false);
+      await answer(terminal, { kind: 'allow' });
+      await terminal.untilState(({ agent }) => agent === 'finished');
+      expect(existsSync(join(checkout, 'done.md'))).toBe(true);
+    });
+
+    test('is sent back with what to change', async () => {
+      const terminal = await plans();
+      await answer(terminal, { kind: 'deny', message: 'Do it\nwith bricks' });
+      const told = () =>
+        model.requests.some(({ conversation }) =>
+          conversation?.toolResults.some(({ text }) => text.includes('Do it with bricks')),
+        );
+      await terminal.until(told, 'what to change');
+      expect(existsSync(join(checkout, 'done.md'))).toBe(false);
+    });
+
+    test('is denied, and nothing of it is done', async () => {
+      const terminal = await plans();
+      await answer(terminal, { kind: 'deny' });
+      await terminal.untilState(({ agent }) => agent === 'finished');
+      expect(existsSync(join(checkout, 'done.md'))).toBe(false);
+    });
+  });
+
+  test('an empty plan waits for approval', async () => {
     model.when(prompt('plan it')).callsTool('ExitPlanMode', { plan: '1. Do it.' }).thenSays('I do it.');
     const terminal = start(['--', 'plan it'], { mode: 'plan' });
     const state = await untilAsked(terminal);

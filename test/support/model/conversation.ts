@@ -35,6 +35,8 @@ export interface Conversation {
   tools: string[];
   /** The working directory that the CLI names to the model. */
   cwd: string | undefined;
+  /** The file to which the CLI has the model write its plan; undefined in other modes. */
+  planFile: string | undefined;
   /** What the person wrote, in order, without what the CLI wraps around it. */
   prompts: string[];
   /** Answers of the model since the last prompt: 0 for a turn that begins. */
@@ -80,6 +82,7 @@ export function readConversation(body: MessagesBody, sessionId: string | undefin
     model: body.model,
     tools: (body.tools ?? []).flatMap((tool) => (tool.name === undefined ? [] : [tool.name])),
     cwd: workingDirectory(body),
+    planFile: planFile(body),
     prompts,
     repliesSincePrompt: replies,
     toolResults,
@@ -103,6 +106,11 @@ function textsOf(blocks: z.infer<typeof Block>[]): string[] {
     const text = TextBlock.safeParse(block);
     return text.success ? [text.data.text] : [];
   });
+}
+
+function planFile(body: MessagesBody): string | undefined {
+  const texts = body.messages.flatMap(({ content }) => textsOf(blocksOf(content)));
+  return texts.flatMap((text) => /create your plan at (\S+\.md) using/.exec(text)?.[1] ?? []).at(-1);
 }
 
 /** The CLI tells the model its folder in the system prompt or in a system message; the last word holds. */

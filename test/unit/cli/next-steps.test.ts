@@ -94,6 +94,7 @@ describe('what the person can do next', () => {
     ]);
     expect(steps({ kind: 'permission', message: 'Accept the mode?' })).toEqual(allowOrDeny);
     expect(steps({ kind: 'plan', message: 'Ready to code?' })).toEqual(allowOrDeny);
+    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode' })).toHaveLength(3);
   });
 
   it('is to choose, in a word that is safe to paste whatever the agent wrote', () => {

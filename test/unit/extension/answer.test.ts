@@ -20,6 +20,7 @@ let prompts: Prompts;
 let offered: string[][];
 let run: unknown[][];
 let failure: Error | undefined;
+let shownTerminals: string[];
 
 beforeEach(() => {
   questions = new Questions();
@@ -27,6 +28,7 @@ beforeEach(() => {
   offered = [];
   run = [];
   failure = undefined;
+  shownTerminals = [];
   window.showInformationMessage = async () => undefined;
   commands.executeCommand = async (...call: unknown[]) => void run.push(call);
 });
@@ -58,7 +60,7 @@ async function given(reason: Reason, picks: readonly string[]): Promise<unknown>
         },
       },
       prompts,
-      terminals: { show() {} },
+      terminals: { show: ({ id }) => void shownTerminals.push(id) },
     },
     session,
   );
@@ -90,6 +92,17 @@ it('a dialog on the screen of the agent takes one of its lines', async () => {
   const dialog: Reason = { kind: 'unknown', message: 'Go on?', dialog: true, options: ['Yes', 'No'] };
   expect(await given(dialog, ['No'])).toBe('No');
   expect(nextSteps(dialog)).toEqual(['Answer…', 'Open Terminal']);
+});
+
+it('a plan is allowed, sent back with what to change, denied, or answered in its terminal', async () => {
+  const plan: Reason = { kind: 'plan', tool: 'ExitPlanMode', message: 'A plan waits for approval.' };
+  expect(await given(plan, ['$(check) Allow'])).toBe('allow');
+  expect(await given(plan, ['$(x) Deny'])).toBe('deny');
+  const sentBack = given(plan, ['$(comment) Say what to change…']);
+  (await questions.box()).type('Use bricks').enter();
+  expect(await sentBack).toBe('deny: Use bricks');
+  expect(await given(plan, ['$(terminal) Answer in the terminal'])).toBeUndefined();
+  expect(shownTerminals.at(-1)).toBe('one');
 });
 
 describe('a question', () => {

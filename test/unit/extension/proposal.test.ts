@@ -83,8 +83,10 @@ describe('what a tool would do', () => {
     expect((await shown('Write', write)).after).toBe(json(write));
     const bash = { command: 'ls', sandbox: false };
     expect((await shown('Bash', bash)).after).toBe(json(bash));
-    const plan = { plan: 'Do it.', allowedPrompts: ['anything'] };
-    expect((await shown('ExitPlanMode', plan)).after).toBe(json(plan));
+    for (const more of [{ allowedPrompts: ['anything'] }, { allowedPrompts: 'all' }, { mode: 'auto' }]) {
+      const plan = { plan: 'Do it.', ...more };
+      expect((await shown('ExitPlanMode', plan)).after).toBe(json(plan));
+    }
   });
 
   it('is a command with everything that is said of it above', async () => {
@@ -97,7 +99,14 @@ describe('what a tool would do', () => {
     expect(after).toBe('# Test\n# rm -rf /\n# timeout: 60\n# run_in_background: true\nnpm test\n');
   });
 
+  it('is a plan below all that is asked for along with it', async () => {
+    const allowedPrompts = [{ tool: 'Bash', prompt: 'run tests\nand more' }];
+    const { after } = await shown('ExitPlanMode', { plan: '1. Do it.', allowedPrompts });
+    expect(after).toBe('Asked for along with the plan:\n\n- Bash: run tests and more\n\n---\n\n1. Do it.');
+  });
+
   it('is a plan as it was written', async () => {
-    expect((await shown('ExitPlanMode', { plan: '1. Do it.' })).after).toBe('1. Do it.');
+    const plan = { plan: '1. Do it.', planFilePath: '/home/ada/.claude/plans/do-it.md' };
+    expect((await shown('ExitPlanMode', plan)).after).toBe('1. Do it.');
   });
 });

@@ -110,7 +110,16 @@ describe('the keys of an answer', () => {
     ['deny, where it is chosen already', SCREENS.trust, { kind: 'deny' }, ['', '\r']],
     ['allow the mode that bypasses permissions', SCREENS.bypass, { kind: 'allow' }, ['', '\u001b[B', '\r']],
     ['allow what auto mode could not judge', SCREENS.autoMode, { kind: 'allow' }, ['', '\u001b[B', '\r']],
-    ['allow a plan', SCREENS.plan, { kind: 'allow' }, ['', '1']],
+    ['allow an empty plan', SCREENS.plan, { kind: 'allow' }, ['', '1']],
+    ['allow a plan, so that edits are asked for', SCREENS.writtenPlan, { kind: 'allow' }, ['', '2']],
+    ['a plan and the mode that asks less', SCREENS.writtenPlan, { kind: 'text', text: '1' }, ['', '1']],
+    ['deny a plan', SCREENS.writtenPlan, { kind: 'deny' }, ['', '\u001b']],
+    [
+      'say what to change of a plan',
+      SCREENS.writtenPlan,
+      { kind: 'deny', message: 'use\nbricks' },
+      ['', '3', '\u001b[200~use bricks\u001b[201~', '\r'],
+    ],
     ['deny the API key', SCREENS.apiKey, { kind: 'deny' }, ['', '\r']],
     ['allow the API key', SCREENS.apiKey, { kind: 'allow' }, ['', '\u001b[A', '\r']],
   ] as const)('%s', (_, screen, answer, expected) => {
