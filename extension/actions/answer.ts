@@ -159,12 +159,12 @@ const DENY: AnswerItem = { label: '$(x) Deny', answer: 'deny' };
 
 /** In which mode else the plan can be carried out depends on the person's settings of Claude Code: its dialog has it. */
 const PLAN_ANSWERS: readonly AnswerItem[] = [
-  { ...ALLOW, detail: 'The agent carries the plan out, and asks before it edits.' },
-  { label: '$(comment) Say what to change…', detail: 'The agent plans anew.', answer: 'in-own-words' },
-  { ...DENY, detail: 'The agent stops, and stays in plan mode.' },
+  { ...ALLOW, description: 'The agent carries it out, and asks before it edits' },
+  { label: '$(comment) Say what to change…', answer: 'in-own-words' },
+  { ...DENY, description: 'The agent stops, and stays in plan mode' },
   {
     label: '$(terminal) Answer in the terminal',
-    detail: 'Where it can be let edit without asking, too.',
+    description: 'Where it can be let edit without asking, too',
     answer: 'in-terminal',
   },
 ];

@@ -23,6 +23,13 @@ type Input = Readonly<Record<string, unknown>>;
 type Show = (parts: Parts, session: Session, input: Input) => Promise<Proposal | undefined>;
 
 /**
+ * Lines of an editor that the question in front of it covers, with as many choices as any has. Nothing can be scrolled
+ * further down than its first line, so as many empty ones stand above what has to be seen.
+ */
+const COVERED = 5;
+const ROOM = '\n'.repeat(COVERED);
+
+/**
  * The tools whose input is better read in another way than as JSON, and the fields that this way shows. A tool that
  * another server offers may have fields of the same names and do something else with them.
  * Source: the inputs of Claude Code's own tools.
@@ -49,7 +56,7 @@ export async function proposalOf(parts: Parts, session: Session, reason: Reason)
   return {
     title: tool,
     before: undefined,
-    after: parts.documents.put(session.id, `${tool.replaceAll('/', ' ')}.json`, json),
+    after: parts.documents.put(session.id, `${tool.replaceAll('/', ' ')}.json`, `${ROOM}${json}`),
   };
 }
 
@@ -76,12 +83,23 @@ function showEdit(tool: string): Show {
     const name = path ?? file;
     const bare = name.replace(/^\/+/, '');
     const state = current === undefined ? 'not read, ' : current === null ? 'new file, ' : '';
+    const original = current === undefined ? NOT_READ : (current ?? '');
+    // A change further down is scrolled to where nothing covers it.
+    const room = commonLines(original, edited) < COVERED ? ROOM : '';
     return {
       title: `${name} (${tool}, ${state}not applied yet)`,
-      before: documents.put(session.id, `before/${bare}`, current === undefined ? NOT_READ : (current ?? '')),
-      after: documents.put(session.id, `proposed/${bare}`, edited),
+      before: documents.put(session.id, `before/${bare}`, `${room}${original}`),
+      after: documents.put(session.id, `proposed/${bare}`, `${room}${edited}`),
     };
   };
+}
+
+/** How many lines two texts begin with in common. */
+function commonLines(one: string, other: string): number {
+  const others = other.split('\n');
+  const lines = one.split('\n');
+  const first = lines.findIndex((line, at) => line !== others[at]);
+  return first === -1 ? lines.length : first;
 }
 
 async function showCommand(
@@ -98,7 +116,7 @@ async function showCommand(
   return {
     title: 'Bash',
     before: undefined,
-    after: documents.put(session.id, 'Bash.sh', `${head}${command}\n`),
+    after: documents.put(session.id, 'Bash.sh', `${ROOM}${head}${command}\n`),
   };
 }
 
@@ -111,7 +129,11 @@ async function showPlan({ documents }: Parts, session: Session, input: Input): P
   if (plan === undefined || alongs === undefined) return undefined;
   // Above the plan: whatever that holds, nothing of it can pass for one of these.
   const head = alongs.length === 0 ? '' : `Asked for along with the plan:\n\n${alongs.join('')}\n---\n\n`;
-  return { title: 'Plan', before: undefined, after: documents.put(session.id, 'Plan.md', `${head}${plan}`) };
+  return {
+    title: 'Plan',
+    before: undefined,
+    after: documents.put(session.id, 'Plan.md', `${ROOM}${head}${plan}`),
+  };
 }
 
 /** What a plan asks to be allowed, as items of a list; undefined where some of it could not be shown so. */

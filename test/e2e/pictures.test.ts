@@ -140,8 +140,9 @@ async function flows(app: Application, window: Workbench): Promise<void> {
   ] as const) {
     await window.fleet.choose(window.fleet.row(title), 'Answer…');
     await window.question.getByText(shows).first().waitFor();
-    // Beside the question is what it is about: the edit, or the terminal.
-    if (title === 'Plan the new pier') await window.terminal.shows('plan');
+    if (title === 'Plan the new pier') {
+      await window.page.locator('.editor-instance').getByText('Drive the piles').waitFor();
+    }
     await window.restMouse();
     await app.picture(window, `answer ${title}`);
     await leave();

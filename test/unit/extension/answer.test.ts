@@ -264,7 +264,9 @@ describe('a tool that is asked about twice at a time', () => {
     await first;
     const [open, ...others] = tabs;
     expect(others).toEqual([]);
-    expect(open && (await documents.provideTextDocumentContent(open.input.uri as never))).toBe('ls\n');
+    expect(open && (await documents.provideTextDocumentContent(open.input.uri as never))).toBe(
+      '\n\n\n\n\nls\n',
+    );
     leave(undefined);
     await second;
     expect(tabs).toEqual([]);

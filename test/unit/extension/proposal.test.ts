@@ -29,23 +29,38 @@ async function shown(tool: string, input: unknown, files: Readonly<Record<string
   );
   const text = (uri: vscode.Uri | undefined) =>
     uri === undefined ? undefined : texts.get(uri.path.slice(1));
-  return { title: proposal.title, before: text(proposal.before), after: text(proposal.after) };
+  const [before, after] = [text(proposal.before), text(proposal.after)];
+  // What is said of the text itself leaves out the room above it.
+  const bare = [before, after].every((each) => each === undefined || each.startsWith(ROOM)) ? ROOM.length : 0;
+  return { title: proposal.title, before: before?.slice(bare), after: after?.slice(bare), room: bare };
 }
+
+const ROOM = '\n'.repeat(5);
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 describe('what a tool would do', () => {
   it('is a diff of the file for an edit in the worktree, with its path', async () => {
     const files = { 'src/app.js': 'one\n' };
-    expect(await shown('Write', { file_path: '/worktrees/one/src/app.js', content: 'two\n' }, files)).toEqual(
-      {
-        title: 'src/app.js (Write, not applied yet)',
-        before: 'one\n',
-        after: 'two\n',
-      },
-    );
+    expect(
+      await shown('Write', { file_path: '/worktrees/one/src/app.js', content: 'two\n' }, files),
+    ).toMatchObject({
+      title: 'src/app.js (Write, not applied yet)',
+      before: 'one\n',
+      after: 'two\n',
+    });
     const edit = { file_path: 'src/app.js', old_string: 'one', new_string: 'three' };
     expect((await shown('Edit', edit, files)).after).toBe('three\n');
+  });
+
+  it('has room above it for the question, unless it is further down', async () => {
+    const change = { file_path: 'a', old_string: 'end', new_string: 'new end' };
+    const room = async (lines: number) =>
+      (await shown('Edit', change, { a: `${'x\n'.repeat(lines)}end\n` })).room;
+    expect([await room(0), await room(4), await room(5), await room(50)]).toEqual([5, 5, 0, 0]);
+    expect((await shown('Write', { file_path: '/worktrees/one/new.js', content: 'x' })).room).toBe(5);
+    expect((await shown('Bash', { command: 'ls' })).room).toBe(5);
+    expect((await shown('Read', { file_path: 'a' })).room).toBe(5);
   });
 
   it('says that a file is new', async () => {
@@ -67,7 +82,11 @@ describe('what a tool would do', () => {
 
   it('is the input for an edit of a file that was not read', async () => {
     const input = { file_path: '/home/me/.bashrc', old_string: '', new_string: 'mine\n' };
-    expect(await shown('Edit', input)).toEqual({ title: 'Edit', before: undefined, after: json(input) });
+    expect(await shown('Edit', input)).toMatchObject({
+      title: 'Edit',
+      before: undefined,
+      after: json(input),
+    });
   });
 
   it('goes by the tool, not by the names of its fields', async () => {
