@@ -5,6 +5,7 @@ import type { Attachment, AttachmentOptions } from '../../sidecar/protocol/attac
 import type { Pane, SidecarInfo } from '../../sidecar/protocol/protocol.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { askText } from '../window/messages.ts';
+import { setting } from '../window/setting.ts';
 import { unlessCancelled } from './cancellation.ts';
 import type { RequestOptions, SidecarClient } from './client.ts';
 import { ExtensionError, type Failure, failureOf, isSuddenEnd } from './failure.ts';
@@ -81,7 +82,7 @@ export class Connection implements vscode.Disposable {
     const key = `socket:${hostname()}:${process.env.FAIRLEAD_HOME ?? ''}`;
     this.#program = new SidecarProgram({
       bundles: context.asAbsolutePath('dist'),
-      nodePath: () => vscode.workspace.getConfiguration('fairlead').get<string>('nodePath', '').trim(),
+      nodePath: () => setting('nodePath'),
       environment: process.env,
       remembered: () => context.globalState.get<string>(key),
       remember: (socket) => void context.globalState.update(key, socket),

@@ -1,7 +1,8 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import { isOfLanding } from '../../sidecar/protocol/landing.ts';
 import type { Session } from '../../sidecar/protocol/session.ts';
 import { showWarning } from '../window/messages.ts';
+import { setting } from '../window/setting.ts';
 import type { Fleet } from './fleet.ts';
 import { nextSteps } from './next-steps.ts';
 import { shortNameOf } from './session-name.ts';
@@ -119,7 +120,7 @@ export class Needs implements vscode.Disposable {
     if (session === undefined || session.state !== 'needs-you' || session.reason === null) return;
     this.#told.set(id, session.need);
     if (!this.#actions.isOfWindow(session.repo)) return;
-    if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('notifications', true)) return;
+    if (!setting('notifications')) return;
     // An answer takes a while to be seen at the agent, and a change to come here.
     if (this.#actions.isInHand(id, session.need)) return;
     const need = await this.#actions.readNeed(id);

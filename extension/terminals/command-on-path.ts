@@ -1,5 +1,6 @@
 import { delimiter, join } from 'node:path';
 import * as vscode from 'vscode';
+import { setting } from '../window/setting.ts';
 
 type Part = Pick<vscode.ExtensionContext, 'environmentVariableCollection' | 'extensionPath'>;
 
@@ -15,9 +16,9 @@ export function putCommandOnPath({ environmentVariableCollection, extensionPath 
     variables.description = 'Puts the `fairlead` command on the PATH.';
     variables.prepend('PATH', bin, how);
     variables.replace('FAIRLEAD_EDITOR_NODE', process.execPath, how);
-    const setting = vscode.workspace.getConfiguration('fairlead').get<string>('nodePath', '');
-    if (setting === '') variables.delete('FAIRLEAD_NODE_PATH');
-    else variables.replace('FAIRLEAD_NODE_PATH', setting, how);
+    const node = setting('nodePath');
+    if (node === '') variables.delete('FAIRLEAD_NODE_PATH');
+    else variables.replace('FAIRLEAD_NODE_PATH', node, how);
   };
   put();
   return vscode.workspace.onDidChangeConfiguration((change) => {

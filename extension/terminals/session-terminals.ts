@@ -5,6 +5,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { LastUsed } from '../fleet/last-used.ts';
 import { nameOf } from '../fleet/session-name.ts';
+import { setting } from '../window/setting.ts';
 import { type Joining, SessionPty } from './session-pty.ts';
 
 interface Opened {
@@ -121,15 +122,15 @@ export class SessionTerminals implements vscode.Disposable {
       pane,
       joining,
     );
-    const location = vscode.workspace
-      .getConfiguration('fairlead')
-      .get<'panel' | 'editor'>('terminalLocation', 'panel');
     const terminal = vscode.window.createTerminal({
       name: terminalNameOf(session, pane),
       pty,
       isTransient: true,
       iconPath: new vscode.ThemeIcon(pane === 'agent' ? 'hubot' : 'terminal'),
-      location: location === 'editor' ? vscode.TerminalLocation.Editor : vscode.TerminalLocation.Panel,
+      location:
+        setting('terminalLocation') === 'editor'
+          ? vscode.TerminalLocation.Editor
+          : vscode.TerminalLocation.Panel,
     });
     const opened = { session: session.id, pane, terminal, pty };
     pty.onDidAttend(() => {

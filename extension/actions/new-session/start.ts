@@ -1,4 +1,4 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import type { Session } from '../../../sidecar/protocol/session.ts';
 import type { Connection } from '../../connection/connection.ts';
 import { failureOf, wordsOf } from '../../connection/failure.ts';
@@ -6,6 +6,7 @@ import { withProgress } from '../../connection/progress.ts';
 import type { ResultOf } from '../../connection/wire.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { showInformation } from '../../window/messages.ts';
+import { setting } from '../../window/setting.ts';
 import type { Plan } from './plan.ts';
 
 export interface StartParts {
@@ -44,7 +45,7 @@ async function showMade({ fleet, terminals }: StartParts, made: Made): Promise<v
   }
   if (notes.length > 0) void showInformation(notes.join(' '));
   if (made.attempts.some(({ id }) => fleet.get(id) === undefined)) await fleet.load();
-  if (!vscode.workspace.getConfiguration('fairlead').get<boolean>('openTerminalOnStart', true)) return;
+  if (!setting('openTerminalOnStart')) return;
   const session = fleet.get(made.session.id) ?? made.session;
   if (session.state !== 'needs-you') terminals.show(session, 'agent', true);
 }

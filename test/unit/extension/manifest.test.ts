@@ -2,6 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../extension/commands.ts';
+import { DEFAULTS } from '../../../extension/window/setting.ts';
 import * as z from '../../../sidecar/protocol/zod.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -127,10 +128,12 @@ describe('the manifest', () => {
   });
 
   it('has every setting and colour that the code reads', () => {
-    const settings = [...code.matchAll(/getConfiguration\('fairlead'\)\s*\.get<[^>]*>\('(\w+)'/g)].map(
-      (found) => `fairlead.${found[1]}`,
+    const settings = [...code.matchAll(/\bsetting\('(\w+)'\)/g)].map((found) => `fairlead.${found[1]}`);
+    const declared = Object.entries(contributes.configuration.properties);
+    expect(new Set(settings)).toEqual(new Set(declared.map(([name]) => name)));
+    expect(Object.fromEntries(declared.map(([name, { default: value }]) => [name, value]))).toEqual(
+      Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [`fairlead.${name}`, value])),
     );
-    expect(new Set(settings)).toEqual(new Set(Object.keys(contributes.configuration.properties)));
     const colors = [...code.matchAll(/'(fairlead\.\w+Foreground)'/g)].map((found) => found[1]);
     expect(new Set(colors)).toEqual(new Set(contributes.colors.map(({ id }) => id)));
   });
