@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../connection/connection.ts';
-import { markdownText } from '../window/markdown-text.ts';
+import { tooltipText } from '../window/markdown-text.ts';
 import type { Fleet } from './fleet.ts';
 
 /** One item in the status bar: how many need the person, and how the sidecar is, with what can be done about it. */
@@ -78,12 +78,12 @@ export class FleetStatus implements vscode.Disposable {
         'fairlead.retry',
       ],
     };
-    text.appendMarkdown(`**Fairlead**: ${markdownText(words)}`);
+    text.appendMarkdown(`**Fairlead**: ${tooltipText(words)}`);
     if (state.kind === 'failed' && state.failure.hint !== undefined) {
-      text.appendMarkdown(`\n\n${markdownText(state.failure.hint)}`);
+      text.appendMarkdown(`\n\n${tooltipText(state.failure.hint)}`);
     }
     if (state.kind === 'ready') {
-      text.appendMarkdown(`\n\n${markdownText(`Sidecar ${state.info.version}, pid ${state.info.pid}`)}`);
+      text.appendMarkdown(`\n\n${tooltipText(`Sidecar ${state.info.version}, pid ${state.info.pid}`)}`);
     }
     text.appendMarkdown('\n\n---\n\n');
     const links = [

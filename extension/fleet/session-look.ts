@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { ReasonKind } from '../../sidecar/protocol/reason.ts';
 import type { DisplayState, Session } from '../../sidecar/protocol/session.ts';
 import { age, dollars, sleepWords, stateWords } from '../../sidecar/protocol/wording.ts';
-import { markdownText } from '../window/markdown-text.ts';
+import { tooltipText } from '../window/markdown-text.ts';
 import { nameOf } from './session-name.ts';
 
 /** How a state looks: a codicon, and a theme colour where the state stands out. */
@@ -89,11 +89,11 @@ export function costOf({ cost }: Session): string {
 /** Everything of a session at a glance. What an agent or a repository wrote is shown as text, never as Markdown. */
 export function tooltipOf(session: Session, now: number): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
-  text.appendMarkdown(`**${markdownText(nameOf(session))}**  \n`);
+  text.appendMarkdown(`**${tooltipText(nameOf(session))}**  \n`);
   const icon = iconNameOf(session).replace('~spin', '');
-  text.appendMarkdown(`$(${icon}) ${markdownText(`${stateWords(session)}, for ${age(session.since, now)}`)}`);
+  text.appendMarkdown(`$(${icon}) ${tooltipText(`${stateWords(session)}, for ${age(session.since, now)}`)}`);
   if (sleepWords(session) !== '') text.appendMarkdown(`; ${sleepWords(session)}`);
-  if (session.reason !== null) text.appendMarkdown(`\n\n${markdownText(session.reason.message)}`);
+  if (session.reason !== null) text.appendMarkdown(`\n\n${tooltipText(session.reason.message)}`);
   text.appendMarkdown('\n\n---\n\n');
   const rows: [string, string][] = [
     ['git-branch', `${session.branch}, from ${session.base}`],
@@ -108,7 +108,7 @@ export function tooltipOf(session: Session, now: number): vscode.MarkdownString 
     ],
     ['credit-card', costWords(session)],
   ];
-  for (const [icon, value] of rows) text.appendMarkdown(`$(${icon}) ${markdownText(value)}  \n`);
+  for (const [icon, value] of rows) text.appendMarkdown(`$(${icon}) ${tooltipText(value)}  \n`);
   return text;
 }
 

@@ -32,7 +32,7 @@ export async function admit(
   });
   return entries.transaction(() => {
     const now = entries.openOf(session.id);
-    if (now !== undefined && now.state !== 'waiting') throw alreadyQueued();
+    if (now !== undefined && now.state !== 'waiting') throw alreadyQueued(session.id);
     const after = requireDependencies(context, session, request.after ?? []);
     let kept = false;
     // Where the configuration says it, another answer counts this time only; so does one that nothing lands by yet.

@@ -85,7 +85,7 @@ export class EntryTable {
   add(entry: Omit<EntryRecord, 'number'>): EntryRecord {
     return this.transaction(() => {
       if (this.openOf(entry.session) !== undefined) {
-        throw alreadyQueued();
+        throw alreadyQueued(entry.session);
       }
       this.#store.run(
         `INSERT INTO queue_entry
@@ -280,9 +280,9 @@ export class EntryTable {
   }
 }
 
-export function alreadyQueued(): FairleadError {
+export function alreadyQueued(session: string): FairleadError {
   return new FairleadError('land.already-queued', 'The session is in the queue already.', {
-    hint: 'See `fairlead queue`; `fairlead unqueue SESSION` takes it out.',
+    hint: `See the land order: fairlead queue; to take it out: fairlead unqueue ${session}`,
   });
 }
 

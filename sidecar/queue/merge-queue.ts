@@ -138,14 +138,14 @@ export class MergeQueue {
   async #enqueue(session: SessionRecord, request: LandRequest): Promise<QueueEntry> {
     const open = this.#context.entries.openOf(session.id);
     if (open?.state === 'handed-back') {
-      if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued();
+      if (!(await this.#handBacks.landAgain(open.id))) throw alreadyQueued(session.id);
       // Whoever waits for it is to see what it waits for from now on. What fails is looked at again.
       await this.#handBacks.finish(open.id).catch((error: unknown) => {
         this.#context.log.warn('hand-back not looked at', { entry: open.id, error: messageOf(error) });
       });
       return this.view(open.id);
     }
-    if (open !== undefined && open.state !== 'waiting') throw alreadyQueued();
+    if (open !== undefined && open.state !== 'waiting') throw alreadyQueued(session.id);
     const { repository } = await this.#mergerOf(session);
     const { id, kept } = await admit(this.#context, {
       session,

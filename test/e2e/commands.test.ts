@@ -105,6 +105,7 @@ describe('Land', () => {
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     await expect.poll(() => window.fleet.row('Say forty-two').getAttribute('aria-label')).toMatch(/landed/);
 
+    const told = await window.toldNotifications();
     await window.fleet.act(window.fleet.row('Say forty-three'), 'Land');
     await window.press(window.dialog, 'Commit and Land');
     const failed = window.notification('Did not land: "Say forty-three"');
@@ -120,7 +121,8 @@ describe('Land', () => {
     await window.press(failed, 'Open Changes');
     await window.page.locator('.multiDiffEntry', { hasText: 'app.js' }).waitFor();
     // The need that came of it was told by the landing.
-    expect(await window.notification('Say forty-three').count()).toBe(0);
+    const ofIt = (await told()).filter((text) => /^(?!Landing ).*Say forty-three/.test(text));
+    expect(ofIt).toEqual([expect.stringContaining('Did not land')]);
     expect(remote.show('main', 'src/app.js')).toBe('export const answer = 42;\n');
     expect(first.base).toBe(second.base);
   });
@@ -220,9 +222,12 @@ describe('commands of a session', () => {
     await said.getByText('Noted.').first().waitFor();
 
     await window.fleet.choose(row, 'Rename');
-    await window.answer('Taken notes');
-    const renamed = window.fleet.row('Taken notes');
+    await window.answer('Taken notes $(alert)');
+    const renamed = window.fleet.row('Taken notes $(alert)');
     await renamed.waitFor();
+    // Whoever named it, it is text.
+    await renamed.hover();
+    await window.page.locator('.workbench-hover', { hasText: 'Taken notes $(alert)' }).waitFor();
 
     await window.fleet.choose(renamed, 'Stop');
     await renamed.getByText('agent sleeps').waitFor();
@@ -242,7 +247,7 @@ describe('commands of a session', () => {
     // The workbench writes the errors that it shows into its console.
     window.forgive(/has unsaved work/);
     await window.fleet.choose(renamed, 'Archive');
-    await window.notification('Archived: "Taken notes"').waitFor();
+    await window.notification('Archived: "Taken notes $(alert)"').waitFor();
     await expect.poll(() => renamed.count()).toBe(0);
     expect(existsSync(worktree)).toBe(false);
   });
