@@ -24,7 +24,7 @@ export class Context implements vscode.Disposable {
   readonly lastUsed = new LastUsed();
   readonly landings = new Landings();
   readonly needsInHand = new NeedsInHand();
-  readonly prompts = new Prompts();
+  readonly prompts: Prompts;
   readonly repositories: Repositories;
   readonly terminals: SessionTerminals;
   readonly links: SessionLinks;
@@ -34,6 +34,7 @@ export class Context implements vscode.Disposable {
 
   constructor(extension: vscode.ExtensionContext) {
     this.extension = extension;
+    this.prompts = new Prompts(extension.globalStorageUri);
     this.output = vscode.window.createOutputChannel('Fairlead', { log: true });
     this.connection = new Connection(extension, this.output);
     this.fleet = new Fleet(this.connection, (error) => {

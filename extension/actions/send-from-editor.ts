@@ -14,8 +14,8 @@ const FOR_SESSION = /^(Prompt|Denial) for (\w+)( \d+)?\.md$/;
 /** Sends the text of the editor that has the focus to its session: as a prompt, or as why it may not do what it asked. */
 export async function sendFromEditor(context: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const path = editor?.document.isUntitled === true ? editor.document.uri.path : '';
-  const [, kind, id] = FOR_SESSION.exec(path) ?? [];
+  const name = editor === undefined ? undefined : context.prompts.editors.nameOf(editor.document);
+  const [, kind, id] = FOR_SESSION.exec(name ?? '') ?? [];
   if (editor === undefined || id === undefined) {
     await showInformation('This is for an editor that the pencil of Send Prompt or of Answer has opened.');
     return;

@@ -74,6 +74,11 @@ describe('New Session', () => {
     await window.page.locator('.editor-instance', { hasText: 'A first line' }).waitFor();
     await window.page.keyboard.press('Control+End');
     await window.page.keyboard.type('\nAnd a second line');
+    // What was written for an hour is there again.
+    await expect.poll(() => app.server.hasBackup('And a second line')).toBe(true);
+    await window.reloadWindow();
+    await window.tab('Prompt.md').waitFor();
+    await window.page.locator('.editor-instance', { hasText: 'And a second line' }).waitFor();
     await window.page.getByRole('button', { name: 'Start Session with This Prompt' }).click();
     await window.pick('Start');
     await window.fleet.open();

@@ -55,6 +55,9 @@ export class Uri {
     const [scheme = '', path = ''] = text.split(/:(.*)/s);
     return new Uri({ scheme, path });
   }
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return new Uri({ ...base, path: [base.path, ...parts].join('/') });
+  }
   static file(path: string): Uri {
     return new Uri({ scheme: 'file', path });
   }

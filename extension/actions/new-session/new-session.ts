@@ -75,7 +75,7 @@ export async function newSessionFromEditor(context: Parts): Promise<void> {
   await editors.send(editor, text, async () => {
     await start(context, plan);
     // What is written on in an editor of ours is for the same folder.
-    if (editor.document.isUntitled) planOfEditor.set(uri, planOf(folder));
+    if (editors.nameOf(editor.document) !== undefined) planOfEditor.set(uri, planOf(folder));
     else planOfEditor.delete(uri);
     return true;
   });

@@ -1,19 +1,34 @@
 import * as vscode from 'vscode';
 import { showInformation } from '../../window/messages.ts';
 
-/** Untitled editors in which texts for agents are written. Their names say what for: an editor's button goes by it. */
+/** Editors in which texts for agents are written. Their names say what for: an editor's button goes by it. */
 export class PromptEditors {
+  readonly #folder: vscode.Uri;
   readonly #opening = new Set<string>();
   readonly #sending = new Set<string>();
+
+  /**
+   * @param folder where a text lies that the person saves. The editors are untitled ones of files in it: VS Code brings
+   * back those after a reload, and one that has a name and no folder empty.
+   */
+  constructor(folder: vscode.Uri) {
+    this.#folder = folder;
+  }
+
+  /** What an editor of these is called; undefined for any other. */
+  nameOf({ uri }: vscode.TextDocument): string | undefined {
+    const isOwn = uri.path.startsWith(`${this.#folder.path}/`);
+    return isOwn ? uri.path.slice(this.#folder.path.length + 1) : undefined;
+  }
 
   /** Opens one with `text`, called `name` or, when there is one already, with a number. Gives its URI. */
   async open(name: string, text: string): Promise<vscode.Uri> {
     const taken = new Set([...this.#opening, ...vscode.workspace.textDocuments.map(({ uri }) => uri.path)]);
-    let path = `${name}.md`;
-    for (let n = 2; taken.has(path); n += 1) path = `${name} ${n}.md`;
+    let { path } = vscode.Uri.joinPath(this.#folder, `${name}.md`);
+    for (let n = 2; taken.has(path); n += 1) path = `${this.#folder.path}/${name} ${n}.md`;
     this.#opening.add(path);
     try {
-      const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(`untitled:${path}`));
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.from({ scheme: 'untitled', path }));
       const editor = await vscode.window.showTextDocument(document, { preview: false });
       if (text !== '') await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
       return document.uri;
@@ -33,7 +48,7 @@ export class PromptEditors {
   }
 
   /**
-   * Sends `text` of `editor`, which is closed then where it is untitled, unless the person has written on in it. `send` gives
+   * Sends `text` of `editor`, which is closed then where it is one of these, unless the person has written on in it. `send` gives
    * false for what was not sent after all. False for that, and where the editor's text is being sent already.
    */
   async send({ document }: vscode.TextEditor, text: string, send: () => Promise<boolean>): Promise<boolean> {
@@ -45,12 +60,14 @@ export class PromptEditors {
     } finally {
       this.#sending.delete(key);
     }
-    if (!document.isUntitled) return true;
+    if (this.nameOf(document) === undefined) return true;
     if (document.getText().trim() !== text) {
       void showInformation('It was sent as it was then. What you have written since stays in the editor.');
     } else if (vscode.window.activeTextEditor?.document === document) {
       // The text is sent by now; closing must not ask whether to save it.
       await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+      // There where the person has saved it.
+      if (!document.isUntitled) await vscode.workspace.fs.delete(document.uri);
     }
     return true;
   }

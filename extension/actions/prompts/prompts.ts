@@ -1,3 +1,4 @@
+import * as vscode from 'vscode';
 import type { Plan } from '../new-session/plan.ts';
 import { Drafts } from './drafts.ts';
 import { PromptEditors } from './prompt-editors.ts';
@@ -10,9 +11,14 @@ export class Prompts {
   readonly followUps = new Drafts();
   /** Answers in the person's own words, by the session's id, a space, and what is answered. */
   readonly answers = new Drafts();
-  readonly editors = new PromptEditors();
+  readonly editors: PromptEditors;
   /** What was chosen for the prompts that are written in editors, by the URI of these. */
   readonly planOfEditor = new Map<string, Plan>();
   /** The need that the text of an editor answers, by the URI. */
   readonly needOfEditor = new Map<string, number>();
+
+  /** @param storage of the extension on this machine */
+  constructor(storage: vscode.Uri) {
+    this.editors = new PromptEditors(vscode.Uri.joinPath(storage, 'prompts'));
+  }
 }

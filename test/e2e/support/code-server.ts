@@ -131,6 +131,14 @@ export class CodeServer implements AsyncDisposable {
     writeFileSync(join(this.folder, 'data/User/settings.json'), JSON.stringify(all, null, 2));
   }
 
+  /** Whether a text that is not saved was put by, which VS Code does a second after the last key. */
+  hasBackup(text: string): boolean {
+    const data = join(this.folder, 'data/User');
+    return readdirSync(data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /[\\/]Backups([\\/]|$)/.test(entry.parentPath))
+      .some(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8').includes(text));
+  }
+
   async serve(): Promise<void> {
     const { token } = this.#options;
     const out = openSync(join(this.folder, 'server.log'), 'a');

@@ -6,7 +6,7 @@ import { TextDocuments } from '../../../extension/actions/text-documents.ts';
 import { nextSteps } from '../../../extension/fleet/next-steps.ts';
 import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
 import { part } from '../../support/part.ts';
-import { commands, TabInputText, type Uri, window, workspace } from '../../support/vscode.ts';
+import { commands, TabInputText, Uri, window, workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
@@ -24,7 +24,7 @@ let shownTerminals: string[];
 
 beforeEach(() => {
   questions = new Questions();
-  prompts = new Prompts();
+  prompts = new Prompts(Uri.file('/storage') as never);
   offered = [];
   run = [];
   failure = undefined;
@@ -252,7 +252,7 @@ describe('a tool that is asked about twice at a time', () => {
           fleet: fleetOf([session]).fleet,
           needsInHand: { take() {} },
           documents,
-          prompts: new Prompts(),
+          prompts: new Prompts(Uri.file('/storage') as never),
           terminals: { show() {} },
         },
         session,

@@ -25,7 +25,7 @@ let load: () => Promise<void>;
 
 beforeEach(() => {
   questions = new Questions();
-  prompts = new Prompts();
+  prompts = new Prompts(Uri.file('/storage') as never);
   folder = '/b';
   chosen = 0;
   started = [];
@@ -346,7 +346,7 @@ describe('the editor of a prompt', () => {
   });
 
   /** Presses the button of an editor with this text, and goes on to the review. */
-  async function pressed(text: string, uri = Uri.parse('untitled:Prompt.md')) {
+  async function pressed(text: string, uri = Uri.parse('untitled:/storage/prompts/Prompt.md')) {
     const editor = new Editor(uri);
     editor.text = text;
     window.activeTextEditor = editor;

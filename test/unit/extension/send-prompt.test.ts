@@ -42,7 +42,7 @@ beforeEach(() => {
       },
     },
     fleet: { get: () => session },
-    prompts: new Prompts(),
+    prompts: new Prompts(Uri.file('/storage') as never),
   });
 });
 
@@ -85,7 +85,7 @@ it('a prompt that could not be sent is in an editor from which it can be, and wh
   expect(told).toEqual([failure]);
   expect(await kept()).toBe('');
   expect(questions.editors.map(({ text, document }) => [document.uri.path, text])).toEqual([
-    ['Prompt for s1.md', 'A prompt that took long to write'],
+    ['/storage/prompts/Prompt for s1.md', 'A prompt that took long to write'],
   ]);
   failure = undefined;
   await COMMANDS['fairlead.sendFromEditor'].run(context);
