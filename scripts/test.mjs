@@ -1,4 +1,5 @@
-// Formatting and lint, types, and all tests. Does its own set-up. Arguments go to vitest: npm test -- test/unit
+// Formatting and lint, types, and all tests without a window; those in one are `npm run test:window`. Does its own
+// set-up. Arguments go to vitest: npm test -- test/unit
 import { install, run } from './setup.mjs';
 
 /** Whether the closing line is vitest's to print. */
@@ -14,4 +15,4 @@ if (chosen.length === 0) {
   await run('tsc', ['--noEmit']);
 }
 counted = true;
-await run('vitest', ['run', ...chosen]);
+await run('vitest', ['run', ...(chosen.length === 0 ? ['--project', 'headless'] : chosen)]);
