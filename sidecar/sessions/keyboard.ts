@@ -1,4 +1,4 @@
-import { dialogOptions } from '../agents/claude/dialog.ts';
+import { dialogOptions, hasHiddenOptions } from '../agents/claude/dialog.ts';
 import { type Answer, answerSteps, INTERRUPT, type KeyStep } from '../agents/claude/keys.ts';
 import { withDialog } from '../agents/claude/open-dialog.ts';
 import { sleep } from '../platform/clock.ts';
@@ -18,8 +18,21 @@ const UNTOLD_WITHIN_MS = 1_000;
 
 const LOOK_EVERY_MS = 100;
 
+/** Rows in which the CLI draws any of its dialogs whole. */
+const HIGH_ROWS = 120;
+
 /** How long a program that is awake takes at most to draw itself anew, in milliseconds. */
 const REDRAWN_WITHIN_MS = 1_000;
+
+/** What an answer is given to. */
+interface Question {
+  input: unknown;
+  asked(): boolean;
+  /** Whether what stands on the screen is what was asked; by default all is. */
+  fits?: (screen: readonly string[]) => boolean;
+  /** How long its dialog may take to be drawn, in milliseconds. */
+  withinMs?: number;
+}
 
 /** Presses the keys of a person in the terminal of an agent. */
 export class Keyboard {
@@ -42,11 +55,25 @@ export class Keyboard {
   async isAwake(terminal: string): Promise<boolean> {
     const { cols, rows } = await this.#terminals.request('screen', { id: terminal });
     const other = rows > 1 ? rows - 1 : rows + 1;
-    try {
-      return (
+    return this.#giveBackSize(
+      terminal,
+      { cols, rows },
+      other,
+      async () =>
         (await this.#redraws(terminal, { cols, rows: other })) &&
-        (await this.#redraws(terminal, { cols, rows }))
-      );
+        (await this.#redraws(terminal, { cols, rows })),
+    );
+  }
+
+  /** Runs what gives the terminal `other` rows; it has its own size back then, whatever comes of it. */
+  async #giveBackSize<T>(
+    terminal: string,
+    { cols, rows }: { cols: number; rows: number },
+    other: number,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await run();
     } finally {
       const now = await this.#terminals.request('screen', { id: terminal });
       // Whoever looks at it may have given it another size meanwhile.
@@ -79,28 +106,36 @@ export class Keyboard {
    * Answers the dialog on the screen, which may still be about to be drawn. False when none comes, when it has no such
    * answer, or when it is no longer `asked`: nothing is pressed then, unless the dialog changed meanwhile.
    */
-  async answer(
+  async answer(terminal: string, answer: Answer, question: Question): Promise<boolean> {
+    const given = await this.#answerShown(terminal, answer, question, 'as-it-is');
+    if (given !== 'hidden') return given === 'pressed';
+    const { cols, rows } = await this.#terminals.request('screen', { id: terminal });
+    return this.#giveBackSize(terminal, { cols, rows }, HIGH_ROWS, async () => {
+      await this.#terminals.request('resize', { id: terminal, cols, rows: HIGH_ROWS });
+      return (await this.#answerShown(terminal, answer, question, 'high')) === 'pressed';
+    });
+  }
+
+  /** Gives `hidden` when the answer may be among the choices for which the terminal is too low. */
+  async #answerShown(
     terminal: string,
     answer: Answer,
-    question: {
-      input: unknown;
-      asked: () => boolean;
-      /** Whether what stands on the screen is what was asked; by default all is. */
-      fits?: (screen: readonly string[]) => boolean;
-      withinMs?: number;
-    },
-  ): Promise<boolean> {
-    for (let waited = 0; question.asked(); waited += LOOK_EVERY_MS) {
+    { input, asked, fits, withinMs = DRAWN_WITHIN_MS }: Question,
+    height: 'as-it-is' | 'high',
+  ): Promise<'pressed' | 'not-pressed' | 'hidden'> {
+    for (let waited = 0; asked(); waited += LOOK_EVERY_MS) {
       const screen = await this.screen(terminal);
-      if (dialogOptions(screen).length > 0) {
-        if (question.fits?.(screen) === false) return false;
-        const steps = answerSteps(screen, answer, question.input);
-        return steps !== undefined && question.asked() && (await this.press(terminal, steps));
+      const isHidden = hasHiddenOptions(screen);
+      if (dialogOptions(screen).length > 0 && !(isHidden && height === 'high')) {
+        if (fits?.(screen) === false) return 'not-pressed';
+        const steps = answerSteps(screen, answer, input);
+        if (steps === undefined) return isHidden ? 'hidden' : 'not-pressed';
+        return asked() && (await this.press(terminal, steps)) ? 'pressed' : 'not-pressed';
       }
-      if (waited >= (question.withinMs ?? DRAWN_WITHIN_MS)) break;
+      if (waited >= withinMs) break;
       await sleep(LOOK_EVERY_MS);
     }
-    return false;
+    return 'not-pressed';
   }
 
   /** A redraw may be under way: the text may come within a second. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { composerText, dialogOptions } from '../../../../sidecar/agents/claude/dialog.ts';
+import { composerText, dialogOptions, hasHiddenOptions } from '../../../../sidecar/agents/claude/dialog.ts';
 import { answerSteps, clearComposerSteps, promptSteps } from '../../../../sidecar/agents/claude/keys.ts';
 import { SCREENS } from './screens.ts';
 
@@ -25,6 +25,21 @@ describe('a dialog', () => {
 
   test('is read past wrapped lines in a narrow terminal', () => {
     expect(dialogOptions(SCREENS.narrowPermission).map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('has choices for which a terminal is too low', () => {
+    const low = [
+      ' Do you want to proceed?',
+      ' ❯ 1. Yes',
+      '   2. Yes, always',
+      ' ↓ 3. Yes, and go on',
+      ' ↑ 17 more lines',
+    ];
+    expect(labels(low)).toEqual(['Yes', 'Yes, always', 'Yes, and go on']);
+    expect(hasHiddenOptions(low)).toBe(true);
+    expect(hasHiddenOptions(SCREENS.permission)).toBe(false);
+    expect(keys(answerSteps(low, { kind: 'allow' }))).toEqual(['', '1']);
+    expect(answerSteps(low, { kind: 'deny', message: 'no' })).toBeUndefined();
   });
 
   test('of trust begins with the choice that ends the agent', () => {
