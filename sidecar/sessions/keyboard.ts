@@ -30,6 +30,8 @@ interface Question {
   asked(): boolean;
   /** Whether what stands on the screen is what was asked; by default all is. */
   fits?: (screen: readonly string[]) => boolean;
+  /** Whether the screen shows what comes first, so that its dialog is not waited for; by default none does. */
+  comesLater?: (screen: readonly string[]) => boolean;
   /** How long its dialog may take to be drawn, in milliseconds. */
   withinMs?: number;
 }
@@ -120,11 +122,12 @@ export class Keyboard {
   async #answerShown(
     terminal: string,
     answer: Answer,
-    { input, asked, fits, withinMs = DRAWN_WITHIN_MS }: Question,
+    { input, asked, fits, comesLater, withinMs = DRAWN_WITHIN_MS }: Question,
     height: 'as-it-is' | 'high',
   ): Promise<'pressed' | 'not-pressed' | 'hidden'> {
     for (let waited = 0; asked(); waited += LOOK_EVERY_MS) {
       const screen = await this.screen(terminal);
+      if (comesLater?.(screen) === true) return 'not-pressed';
       const isHidden = hasHiddenOptions(screen);
       if (dialogOptions(screen).length > 0 && !(isHidden && height === 'high')) {
         if (fits?.(screen) === false) return 'not-pressed';

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { startupReason } from '../agents/claude/startup-screen.ts';
 import { claudeConfigDir } from '../agents/claude/transcript-path.ts';
 import { isTrusted } from '../agents/claude/trust.ts';
 import { sleep } from '../platform/clock.ts';
-import { messageOf } from '../protocol/errors.ts';
+import { FairleadError, messageOf } from '../protocol/errors.ts';
 import type { Reason } from '../protocol/reason.ts';
 import type { SessionContext } from './context.ts';
 import { answerOf, Keyboard, notAnswered } from './keyboard.ts';
@@ -109,18 +110,32 @@ export class TrustGate {
       if (!isOpen(question)) return;
       const given = await this.#keyboard.answer(question.terminal, answerOf(answer), {
         input: null,
-        asked: () => isOpen(question),
+        asked: () => isOpen(question) && this.#runs(question.terminal),
+        comesLater: isBeforeTrust,
         withinMs: DRAWN_WITHIN_MS,
       });
-      if (!given && isOpen(question)) {
-        throw notAnswered(record.id, answer, DEMAND);
-      }
+      if (!given && isOpen(question)) throw await this.#failure(question.terminal, record.id, answer);
       for (let waited = 0; waited < NOTED_WITHIN_MS; waited += 100) {
         if (!isOpen(question) || !this.#runs(question.terminal)) break;
         await sleep(100);
       }
     });
     await this.#look();
+  }
+
+  /** Why there was nothing to answer: the agent asks other things before, or could not ask at all. */
+  async #failure(terminal: string, session: string, answer: string): Promise<FairleadError> {
+    const before = startupReason(await this.#keyboard.screen(terminal));
+    const isRunning = this.#runs(terminal);
+    if (isRunning && before?.kind !== 'login') return notAnswered(session, answer, DEMAND);
+    const what =
+      before?.kind === 'login'
+        ? before.message
+        : 'Claude Code ended before it could ask whether you trust the repository.';
+    return new FairleadError('answer.nothing-to-answer', what, {
+      hint: `See to that in its terminal, then answer again: fairlead attach ${session}`,
+      data: DEMAND,
+    });
   }
 
   /** The session waits no longer, whatever the answer. */
@@ -194,6 +209,11 @@ export class TrustGate {
   #questionOf(record: SessionRecord): Question | undefined {
     return [...this.#questions.values()].find(({ sessions }) => sessions.has(record.id));
   }
+}
+
+/** Whether the agent shows what comes before its question: its first-run screens, a sign-in. */
+function isBeforeTrust(screen: readonly string[]): boolean {
+  return startupReason(screen)?.kind === 'login';
 }
 
 function isOpen({ configDir, main }: Question): boolean {

@@ -10,6 +10,8 @@ export interface WorldOptions {
   repository?: RepositoryOptions;
   /** Whether the person has told the agent that they trust the repository. Default true. */
   trusted?: boolean;
+  /** Whether the person has gone through the agent's first-run screens. Default true. */
+  onboarded?: boolean;
   /** Variables on top of the person's environment. */
   env?: Record<string, string>;
 }
@@ -46,6 +48,7 @@ export class World implements AsyncDisposable {
       home: join(repository.root, 'home'),
       modelUrl: model.url,
       trusted: options.trusted === false ? [] : [repository.folder],
+      onboarded: options.onboarded ?? true,
     });
     const environment = {
       ...claude.env,

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dialogOptions } from '../../../sidecar/agents/claude/dialog.ts';
@@ -324,6 +324,28 @@ describe('a repository that the agent does not trust', () => {
       expect(after.terminals.map(({ session }) => session).sort()).toEqual([...ids].sort());
     });
   }
+
+  it(
+    'says what the agent asks before, or that it ended, instead of taking an answer for another',
+    TIMEOUT,
+    async () => {
+      await using world = await World.open({ trusted: false, onboarded: false });
+      const { id } = await world.start('Draw a yak');
+      await world.needsYou(id);
+      await expect(world.json('answer', id, 'allow')).rejects.toThrow(/never set up[\s\S]*fairlead attach/);
+
+      const claude = join(world.repository.root, 'claude');
+      writeFileSync(claude, '#!/bin/sh\necho Failed to connect; exit 1\n', { mode: 0o755 });
+      const { terminals } = await world.json<SidecarStatus>('status');
+      for (const { pid } of terminals) process.kill(pid, 'SIGKILL');
+      writeFileSync(
+        join(world.fairlead.home, 'config.toml'),
+        `[agent]\ncommand = ${JSON.stringify(claude)}\n`,
+      );
+      await expect(world.json('answer', id, 'allow')).rejects.toThrow(/ended before it could ask/);
+      expect(await world.fairlead.show(id)).toMatchObject({ reason: { kind: 'trust' } });
+    },
+  );
 
   it('keeps asking when it is declined, and leaves no agent behind when nobody waits', TIMEOUT, async () => {
     await using world = await World.open({ trusted: false });
