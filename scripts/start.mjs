@@ -1,5 +1,7 @@
 // Sets up, packages the extension and plays the main job on a demo repository, in a window of VS Code; with --once in
 // the terminal alone. Arguments go to the demo: npm start -- --real
+import { spawnSync } from 'node:child_process';
+import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { install, run } from './setup.mjs';
 
@@ -25,5 +27,14 @@ if (!once && !process.stdout.isTTY) {
 await install();
 await run('node', once ? ['scripts/build.mjs'] : ['scripts/package.mjs', '--own']);
 await run('node', ['scripts/demo/main.ts', ...chosen], {
-  FAIRLEAD_DEMO_NODE: process.versions.node,
+  FAIRLEAD_DEMO_NODE: nodeOfPerson(),
 });
+
+/** Version of the Node that the person's own commands run on, not the one that npm puts before it; empty for none. */
+function nodeOfPerson() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const own = folders.filter((folder) => !folder.endsWith(join('node_modules', '.bin')));
+  const env = { ...process.env, PATH: own.join(delimiter) };
+  const { stdout } = spawnSync('node', ['--version'], { env, encoding: 'utf8' });
+  return (stdout ?? '').trim().replace(/^v/, '');
+}
