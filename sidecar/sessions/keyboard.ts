@@ -30,8 +30,8 @@ interface Question {
   asked(): boolean;
   /** Whether what stands on the screen is what was asked; by default all is. */
   fits?: (screen: readonly string[]) => boolean;
-  /** Whether the screen shows what comes first, so that its dialog is not waited for; by default none does. */
-  comesLater?: (screen: readonly string[]) => boolean;
+  /** Whether the screen shows what comes before its dialog, which is not waited for then; by default nothing does. */
+  comesBefore?: (screen: readonly string[]) => boolean;
   /** How long its dialog may take to be drawn, in milliseconds. */
   withinMs?: number;
 }
@@ -122,17 +122,19 @@ export class Keyboard {
   async #answerShown(
     terminal: string,
     answer: Answer,
-    { input, asked, fits, comesLater, withinMs = DRAWN_WITHIN_MS }: Question,
+    { input, asked, fits, comesBefore, withinMs = DRAWN_WITHIN_MS }: Question,
     height: 'as-it-is' | 'high',
   ): Promise<'pressed' | 'not-pressed' | 'hidden'> {
     for (let waited = 0; asked(); waited += LOOK_EVERY_MS) {
       const screen = await this.screen(terminal);
-      if (comesLater?.(screen) === true) return 'not-pressed';
-      const isHidden = hasHiddenOptions(screen);
-      if (dialogOptions(screen).length > 0 && !(isHidden && height === 'high')) {
+      if (comesBefore?.(screen) === true) return 'not-pressed';
+      const isCut = hasHiddenOptions(screen);
+      // In a high terminal that is how it was drawn before.
+      const isDrawn = dialogOptions(screen).length > 0 && !(isCut && height === 'high');
+      if (isDrawn) {
         if (fits?.(screen) === false) return 'not-pressed';
         const steps = answerSteps(screen, answer, input);
-        if (steps === undefined) return isHidden ? 'hidden' : 'not-pressed';
+        if (steps === undefined) return isCut ? 'hidden' : 'not-pressed';
         return asked() && (await this.press(terminal, steps)) ? 'pressed' : 'not-pressed';
       }
       if (waited >= withinMs) break;

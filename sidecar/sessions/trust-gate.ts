@@ -111,7 +111,7 @@ export class TrustGate {
       const given = await this.#keyboard.answer(question.terminal, answerOf(answer), {
         input: null,
         asked: () => isOpen(question) && this.#runs(question.terminal),
-        comesLater: isBeforeTrust,
+        comesBefore: isBeforeTrust,
         withinMs: DRAWN_WITHIN_MS,
       });
       if (!given && isOpen(question)) throw await this.#failure(question.terminal, record.id, answer);

@@ -58,6 +58,9 @@ export class Uri {
   static joinPath(base: Uri, ...parts: string[]): Uri {
     return new Uri({ ...base, path: [base.path, ...parts].join('/') });
   }
+  with(change: { path: string }): Uri {
+    return new Uri({ ...this, ...change });
+  }
   static file(path: string): Uri {
     return new Uri({ scheme: 'file', path });
   }
@@ -222,6 +225,12 @@ export const workspace: Record<string, unknown> = {
   onDidGrantWorkspaceTrust: never,
   isTrusted: true,
   getConfiguration: () => ({ get: (_name: string, fallback: unknown) => fallback }),
+  fs: {
+    stat: async () => {
+      throw new Error('It is not there.');
+    },
+    delete: async () => {},
+  },
 };
 export const commands: Record<string, unknown> = { executeCommand: async () => undefined };
 export const env: Record<string, unknown> = {};

@@ -23,10 +23,7 @@ export class PromptEditors {
 
   /** Opens one with `text`, called `name` or, when there is one already, with a number. Gives its URI. */
   async open(name: string, text: string): Promise<vscode.Uri> {
-    const taken = new Set([...this.#opening, ...vscode.workspace.textDocuments.map(({ uri }) => uri.path)]);
-    let { path } = vscode.Uri.joinPath(this.#folder, `${name}.md`);
-    for (let n = 2; taken.has(path); n += 1) path = `${this.#folder.path}/${name} ${n}.md`;
-    this.#opening.add(path);
+    const path = await this.#reserve(name);
     try {
       const document = await vscode.workspace.openTextDocument(vscode.Uri.from({ scheme: 'untitled', path }));
       const editor = await vscode.window.showTextDocument(document, { preview: false });
@@ -35,6 +32,27 @@ export class PromptEditors {
     } finally {
       this.#opening.delete(path);
     }
+  }
+
+  /** A path that no editor has, nor is about to have, until it is let go of; nor a file that the person has saved. */
+  async #reserve(name: string): Promise<string> {
+    for (let n = 1; ; n += 1) {
+      const { path } = vscode.Uri.joinPath(this.#folder, n === 1 ? `${name}.md` : `${name} ${n}.md`);
+      const isOpen = vscode.workspace.textDocuments.some(({ uri }) => uri.path === path);
+      if (isOpen || this.#opening.has(path)) continue;
+      // Before anything is waited for: another flow asks for the same name meanwhile.
+      this.#opening.add(path);
+      if (!(await this.#isSaved(path))) return path;
+      this.#opening.delete(path);
+    }
+  }
+
+  #isSaved(path: string): Promise<boolean> {
+    const stat = vscode.workspace.fs.stat(this.#folder.with({ path }));
+    return Promise.resolve(stat).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** What `editor` holds, trimmed; undefined, and said so, where it holds nothing or is being sent. */
@@ -48,8 +66,8 @@ export class PromptEditors {
   }
 
   /**
-   * Sends `text` of `editor`, which is closed then where it is one of these, unless the person has written on in it. `send` gives
-   * false for what was not sent after all. False for that, and where the editor's text is being sent already.
+   * Sends `text` of `editor`, which is closed then where it is one of these, unless the person has written on in it. `send`
+   * gives false for what was not sent after all. False for that, and where the editor's text is being sent already.
    */
   async send({ document }: vscode.TextEditor, text: string, send: () => Promise<boolean>): Promise<boolean> {
     const key = document.uri.toString();
@@ -66,8 +84,9 @@ export class PromptEditors {
     } else if (vscode.window.activeTextEditor?.document === document) {
       // The text is sent by now; closing must not ask whether to save it.
       await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
-      // There where the person has saved it.
-      if (!document.isUntitled) await vscode.workspace.fs.delete(document.uri);
+      // There where the person has saved it. It was sent, whatever becomes of the file.
+      if (!document.isUntitled)
+        await Promise.resolve(vscode.workspace.fs.delete(document.uri)).catch(() => {});
     }
     return true;
   }

@@ -15,15 +15,16 @@ const RULE = /^[\s─━▔╌]*$/;
 /** The first or the last choice that is drawn of a list that goes on: `↓ 3. Yes, …`. Seen with 2.1.332. */
 const GOES_ON = /^(\s*)[↑↓](?= \d+\. )/;
 
-/** Whether a dialog on the screen has choices that its terminal is too low for. */
+/** Whether the dialog on the screen has choices that its terminal is too low for. */
 export function hasHiddenOptions(screen: readonly string[]): boolean {
-  return screen.some((row) => GOES_ON.test(row)) && dialogOptions(screen).length > 0;
+  return screen.some((row) => GOES_ON.test(row));
 }
 
 /**
  * The choices of the dialog that stands on the screen, top down; empty when there is none. The marked row (`❯`)
  * tells it apart from text: the choices stand in the same column, with wrapped lines and descriptions further right.
- * The composer, which has the same mark, stands between two rules. Those that the terminal is too low for are missing. Pure.
+ * The composer, which has the same mark, stands between two rules. Choices that the terminal is too low for are missing.
+ * Pure.
  */
 export function dialogOptions(shown: readonly string[]): DialogOption[] {
   const screen = shown.map((row) => row.replace(GOES_ON, '$1 '));

@@ -42,6 +42,8 @@ export class BenchWindow implements AsyncDisposable {
     const portFile = join(tmpdir(), 'bench.port');
     const app = await Application.open({
       smokeTestDriver: true,
+      // As people have it.
+      complete: true,
       env: { FAIRLEAD_BENCH_PORT_FILE: portFile },
       settings: { 'fairlead.notifications': false, 'fairlead.openTerminalOnStart': false },
     });

@@ -48,14 +48,18 @@ export function windowTest(options: ApplicationOptions = {}) {
 class LastingWindow implements AsyncDisposable {
   readonly #app: Application;
   #window: Workbench | undefined;
+  #wasOpened = false;
 
   constructor(app: Application) {
     this.#app = app;
   }
 
   async get(): Promise<Workbench> {
-    if (this.#window !== undefined) await this.#window.tidy();
+    const isFirst = !this.#wasOpened;
+    this.#wasOpened = true;
     this.#window ??= await this.#app.window();
+    // A new one has what was open in the one before.
+    if (!isFirst) await this.#window.tidy();
     return this.#window;
   }
 

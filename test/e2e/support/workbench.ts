@@ -256,7 +256,12 @@ export class Workbench implements AsyncDisposable {
     await this.command('Terminal: Kill All Terminals');
     await this.page.locator('.terminal-wrapper').first().waitFor({ state: 'detached' });
     await this.command('View: Close All Editors');
-    await this.page.locator('.tabs-container .tab').first().waitFor({ state: 'detached' });
+    const discard = this.dialog.locator('a.monaco-button', { hasText: "Don't Save" });
+    for (let waited = 0; (await this.page.locator('.tabs-container .tab').count()) > 0; waited += 50) {
+      if (waited > PATIENCE_MS) throw new Error('not all editors close');
+      if (await discard.isVisible()) await discard.click();
+      await this.page.waitForTimeout(50);
+    }
     const panel = this.page.locator('.part.panel');
     if (await panel.isVisible()) await this.command('View: Hide Panel');
     await panel.waitFor({ state: 'hidden' });

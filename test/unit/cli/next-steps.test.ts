@@ -94,7 +94,10 @@ describe('what the person can do next', () => {
     ]);
     expect(steps({ kind: 'permission', message: 'Accept the mode?' })).toEqual(allowOrDeny);
     expect(steps({ kind: 'plan', message: 'Ready to code?' })).toEqual(allowOrDeny);
-    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode' })).toHaveLength(3);
+    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode' })).toEqual([
+      ...allowOrDeny,
+      'Or say why not: fairlead answer k3f9 "deny: <why>"',
+    ]);
   });
 
   it('is to choose, in a word that is safe to paste whatever the agent wrote', () => {

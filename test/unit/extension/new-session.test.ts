@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newSession, newSessionFromEditor } from '../../../extension/actions/new-session/new-session.ts';
 import { Prompts } from '../../../extension/actions/prompts/prompts.ts';
 import { ExtensionError } from '../../../extension/connection/failure.ts';
-import { commands, Uri, window } from '../../support/vscode.ts';
+import { commands, Uri, window, workspace } from '../../support/vscode.ts';
 import { Editor, Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -337,9 +337,19 @@ describe('a session that was made', () => {
 
 describe('the editor of a prompt', () => {
   let closed: number;
+  let removed: string[];
+  let saved: string[];
 
   beforeEach(() => {
     closed = 0;
+    removed = [];
+    saved = [];
+    workspace.fs = {
+      stat: async ({ path }: Uri) => {
+        if (!saved.includes(path)) throw new Error('It is not there.');
+      },
+      delete: async ({ path }: Uri) => void removed.push(path),
+    };
     commands.executeCommand = async (name: string) => {
       if (name === 'workbench.action.revertAndCloseActiveEditor') closed += 1;
     };
@@ -359,6 +369,25 @@ describe('the editor of a prompt', () => {
     review.pick('Start');
     await running;
     expect(closed).toBe(1);
+  });
+
+  it('is removed with its file where the person has saved it', async () => {
+    const { running, review } = await pressed('Do this', Uri.file('/storage/prompts/Prompt.md'));
+    review.pick('Start');
+    await running;
+    expect([closed, removed]).toEqual([1, ['/storage/prompts/Prompt.md']]);
+  });
+
+  it('is kept where it is a file of the person', async () => {
+    const { running, review } = await pressed('Do this', Uri.file('/b/Prompt.md'));
+    review.pick('Start');
+    await running;
+    expect([closed, removed]).toEqual([0, []]);
+  });
+
+  it('has another name than one that was saved', async () => {
+    saved.push('/storage/prompts/Prompt.md');
+    expect((await prompts.editors.open('Prompt', 'Do this')).path).toBe('/storage/prompts/Prompt 2.md');
   });
 
   it('stays with what was written on in it while its session started', async () => {

@@ -42,13 +42,14 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 describe('what a tool would do', () => {
   it('is a diff of the file for an edit in the worktree, with its path', async () => {
     const files = { 'src/app.js': 'one\n' };
-    expect(
-      await shown('Write', { file_path: '/worktrees/one/src/app.js', content: 'two\n' }, files),
-    ).toMatchObject({
-      title: 'src/app.js (Write, not applied yet)',
-      before: 'one\n',
-      after: 'two\n',
-    });
+    expect(await shown('Write', { file_path: '/worktrees/one/src/app.js', content: 'two\n' }, files)).toEqual(
+      {
+        title: 'src/app.js (Write, not applied yet)',
+        before: 'one\n',
+        after: 'two\n',
+        room: 5,
+      },
+    );
     const edit = { file_path: 'src/app.js', old_string: 'one', new_string: 'three' };
     expect((await shown('Edit', edit, files)).after).toBe('three\n');
   });
@@ -82,10 +83,11 @@ describe('what a tool would do', () => {
 
   it('is the input for an edit of a file that was not read', async () => {
     const input = { file_path: '/home/me/.bashrc', old_string: '', new_string: 'mine\n' };
-    expect(await shown('Edit', input)).toMatchObject({
+    expect(await shown('Edit', input)).toEqual({
       title: 'Edit',
       before: undefined,
       after: json(input),
+      room: 5,
     });
   });
 
