@@ -132,9 +132,9 @@ async function ask(
       ignoreFocusOut: true,
     });
   }
-  const why: AnswerItem = { label: '$(comment) Deny, and say why…', answer: 'in-own-words' };
-  const answers = reason.kind === 'plan' ? PLAN_ANSWERS : [ALLOW, DENY, ...(takesWhy(reason) ? [why] : [])];
-  const picked = await vscode.window.showQuickPick(answers, {
+  const answers = reason.kind === 'plan' ? PLAN_ANSWERS : TOOL_ANSWERS;
+  const fitting = answers.filter(({ answer }) => answer !== 'in-own-words' || takesWhy(reason));
+  const picked = await vscode.window.showQuickPick(fitting, {
     title: nameOf(session),
     placeHolder: reason.message,
     ignoreFocusOut: true,
@@ -156,6 +156,12 @@ interface AnswerItem extends vscode.QuickPickItem {
 
 const ALLOW: AnswerItem = { label: '$(check) Allow', answer: 'allow' };
 const DENY: AnswerItem = { label: '$(x) Deny', answer: 'deny' };
+
+const TOOL_ANSWERS: readonly AnswerItem[] = [
+  ALLOW,
+  DENY,
+  { label: '$(comment) Deny, and say why…', answer: 'in-own-words' },
+];
 
 /** In which mode else the plan can be carried out depends on the person's settings of Claude Code: its dialog has it. */
 const PLAN_ANSWERS: readonly AnswerItem[] = [

@@ -16,9 +16,15 @@ export function answersTo(reason: Reason): string[] | undefined {
     : undefined;
 }
 
-/** Whether a refusal may say why: only to the question about a tool, of which a plan is one, does the agent take a text. */
+/** Whether a refusal may say why: only to the question about a tool, or to a plan that it wrote, does the agent take a text. */
 export function takesWhy(reason: Reason): boolean {
-  return (reason.kind === 'permission' || reason.kind === 'plan') && reason.tool !== undefined;
+  if (reason.kind === 'plan') return isWritten(reason);
+  return reason.kind === 'permission' && reason.tool !== undefined;
+}
+
+/** Without a plan the agent asks only whether to leave plan mode. Seen with Claude Code 2.1.332. */
+function isWritten({ input, truncated }: Reason): boolean {
+  return truncated === true || (typeof input === 'object' && input !== null && 'plan' in input);
 }
 
 /** Whether no answer can fit, whatever the terminal comes to show. A dialog without choices is read, and has none. */

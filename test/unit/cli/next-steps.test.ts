@@ -94,7 +94,8 @@ describe('what the person can do next', () => {
     ]);
     expect(steps({ kind: 'permission', message: 'Accept the mode?' })).toEqual(allowOrDeny);
     expect(steps({ kind: 'plan', message: 'Ready to code?' })).toEqual(allowOrDeny);
-    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode' })).toEqual([
+    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode', input: {} })).toEqual(allowOrDeny);
+    expect(steps({ kind: 'plan', message: 'A plan.', tool: 'ExitPlanMode', input: { plan: 'x' } })).toEqual([
       ...allowOrDeny,
       'Or say why not: fairlead answer k3f9 "deny: <why>"',
     ]);

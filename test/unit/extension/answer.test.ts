@@ -95,7 +95,13 @@ it('a dialog on the screen of the agent takes one of its lines', async () => {
 });
 
 it('a plan is allowed, sent back with what to change, denied, or answered in its terminal', async () => {
-  const plan: Reason = { kind: 'plan', tool: 'ExitPlanMode', message: 'A plan waits for approval.' };
+  const empty: Reason = {
+    kind: 'plan',
+    tool: 'ExitPlanMode',
+    message: 'A plan waits for approval.',
+    input: {},
+  };
+  const plan: Reason = { ...empty, truncated: true };
   expect(await given(plan, ['$(check) Allow'])).toBe('allow');
   expect(await given(plan, ['$(x) Deny'])).toBe('deny');
   const sentBack = given(plan, ['$(comment) Say what to change…']);
@@ -103,6 +109,9 @@ it('a plan is allowed, sent back with what to change, denied, or answered in its
   expect(await sentBack).toBe('deny: Use bricks');
   expect(await given(plan, ['$(terminal) Answer in the terminal'])).toBeUndefined();
   expect(shownTerminals.at(-1)).toBe('one');
+  // Where there is no plan, there is nothing to change of it.
+  expect(await given(empty, ['$(comment) Say what to change…'])).toBeUndefined();
+  expect(offered.at(-1)).toHaveLength((offered.at(-2)?.length ?? 0) - 1);
 });
 
 describe('a question', () => {
