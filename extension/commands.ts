@@ -28,6 +28,8 @@ type Command =
       asksWhich?: AsksWhich;
       /** What is said when there are sessions and none fits. */
       none?: string;
+      /** What is said of the one that was used last where that does not fit; by default its state. */
+      unfit?: (session: Session) => string;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       /** `where`: the person saw there what `session` asked, and answers that. */
@@ -39,6 +41,9 @@ type Shown = 'row' | 'notification';
 
 /** How long the status bar says that the sidecar was restarted, in milliseconds. */
 const RESTART_SHOWN_MS = 5_000;
+
+const NOTHING_ASKED = 'No session needs you, so there is nothing to answer.';
+const NO_PERMISSION_ASKED = 'No agent asks for a permission.';
 
 const any = () => true;
 const isOutOfQueue = ({ queue }: Session) => queue === null;
@@ -111,12 +116,14 @@ export const COMMANDS = {
   'fairlead.answer': {
     kind: 'session',
     needsTrust: true,
+    none: NOTHING_ASKED,
     fits: ({ state }) => state === 'needs-you',
     run: answer,
   },
   'fairlead.allow': {
     kind: 'session',
     needsTrust: true,
+    none: NO_PERMISSION_ASKED,
     asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     // What is allowed was shown whole.
@@ -128,6 +135,7 @@ export const COMMANDS = {
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
+    none: NO_PERMISSION_ASKED,
     asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session, where) =>
@@ -165,6 +173,8 @@ export const COMMANDS = {
   'fairlead.resume': {
     kind: 'session',
     needsTrust: true,
+    none: 'Every agent runs, so there is none to start.',
+    unfit: (session) => `The agent of "${shortNameOf(session)}" runs.`,
     fits: ({ facts }) => facts.life === 'sleeping',
     run: async ({ connection }, session) => {
       await withProgress(
