@@ -39,8 +39,8 @@ type Command =
 /** Where the person was when they pressed something that answers what a session asked. */
 type Shown = 'row' | 'notification';
 
-/** How long the status bar says that the sidecar was restarted, in milliseconds. */
-const RESTART_SHOWN_MS = 5_000;
+/** How long the status bar says that something was done, in milliseconds. */
+const DONE_SHOWN_MS = 5_000;
 
 const NOTHING_ASKED = 'No session needs you, so there is nothing to answer.';
 const NO_PERMISSION_ASKED = 'No agent asks for a permission.';
@@ -71,7 +71,7 @@ export const COMMANDS = {
     kind: 'window',
     run: async ({ connection }) => {
       await withProgress('Restarting the sidecar', () => connection.restart(), 'none');
-      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', RESTART_SHOWN_MS);
+      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', DONE_SHOWN_MS);
     },
   },
   'fairlead.refresh': {
@@ -246,12 +246,12 @@ export const COMMANDS = {
   'fairlead.copyBranch': {
     kind: 'session',
     fits: any,
-    run: async (_context, session) => vscode.env.clipboard.writeText(session.branch),
+    run: (_context, session) => copy('branch', session.branch),
   },
   'fairlead.copyWorktree': {
     kind: 'session',
     fits: any,
-    run: async (_context, session) => vscode.env.clipboard.writeText(session.worktree),
+    run: (_context, session) => copy('path', session.worktree),
   },
 } satisfies Record<string, Command>;
 
@@ -330,6 +330,11 @@ function rowOf(target: unknown): { id: string; need: number | undefined } | unde
   if (target.kind !== 'session' || typeof target.id !== 'string') return undefined;
   const need: unknown = 'need' in target ? target.need : undefined;
   return { id: target.id, need: typeof need === 'number' ? need : undefined };
+}
+
+async function copy(what: string, text: string): Promise<void> {
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(`$(check) Copied the ${what}`, DONE_SHOWN_MS);
 }
 
 async function focusFleet(): Promise<void> {
