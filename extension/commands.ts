@@ -28,6 +28,8 @@ type Command =
       asksWhich?: AsksWhich;
       /** What is said when there are sessions and none fits. */
       none?: string;
+      /** What is said of the one that was used last where that does not fit; by default its state. */
+      unfit?: (session: Session) => string;
       /** Sessions that are offered when none was named. */
       fits(session: Session): boolean;
       /** `where`: the person saw there what `session` asked, and answers that. */
@@ -37,8 +39,11 @@ type Command =
 /** Where the person was when they pressed something that answers what a session asked. */
 type Shown = 'row' | 'notification';
 
-/** How long the status bar says that the sidecar was restarted, in milliseconds. */
-const RESTART_SHOWN_MS = 5_000;
+/** How long the status bar says that something was done, in milliseconds. */
+const DONE_SHOWN_MS = 5_000;
+
+const NOTHING_ASKED = 'No session needs you, so there is nothing to answer.';
+const NO_PERMISSION_ASKED = 'No agent asks for a permission.';
 
 const any = () => true;
 const isOutOfQueue = ({ queue }: Session) => queue === null;
@@ -66,7 +71,7 @@ export const COMMANDS = {
     kind: 'window',
     run: async ({ connection }) => {
       await withProgress('Restarting the sidecar', () => connection.restart(), 'none');
-      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', RESTART_SHOWN_MS);
+      vscode.window.setStatusBarMessage('$(check) The sidecar was restarted', DONE_SHOWN_MS);
     },
   },
   'fairlead.refresh': {
@@ -111,12 +116,14 @@ export const COMMANDS = {
   'fairlead.answer': {
     kind: 'session',
     needsTrust: true,
+    none: NOTHING_ASKED,
     fits: ({ state }) => state === 'needs-you',
     run: answer,
   },
   'fairlead.allow': {
     kind: 'session',
     needsTrust: true,
+    none: NO_PERMISSION_ASKED,
     asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     // What is allowed was shown whole.
@@ -128,6 +135,7 @@ export const COMMANDS = {
   'fairlead.deny': {
     kind: 'session',
     needsTrust: true,
+    none: NO_PERMISSION_ASKED,
     asksWhich: 'always',
     fits: ({ reason }) => reason?.kind === 'permission',
     run: (context, session, where) =>
@@ -165,6 +173,8 @@ export const COMMANDS = {
   'fairlead.resume': {
     kind: 'session',
     needsTrust: true,
+    none: 'Every agent runs, so there is none to start.',
+    unfit: (session) => `The agent of "${shortNameOf(session)}" runs.`,
     fits: ({ facts }) => facts.life === 'sleeping',
     run: async ({ connection }, session) => {
       await withProgress(
@@ -236,12 +246,12 @@ export const COMMANDS = {
   'fairlead.copyBranch': {
     kind: 'session',
     fits: any,
-    run: async (_context, session) => vscode.env.clipboard.writeText(session.branch),
+    run: (_context, session) => copy('branch', session.branch),
   },
   'fairlead.copyWorktree': {
     kind: 'session',
     fits: any,
-    run: async (_context, session) => vscode.env.clipboard.writeText(session.worktree),
+    run: (_context, session) => copy('path', session.worktree),
   },
 } satisfies Record<string, Command>;
 
@@ -320,6 +330,11 @@ function rowOf(target: unknown): { id: string; need: number | undefined } | unde
   if (target.kind !== 'session' || typeof target.id !== 'string') return undefined;
   const need: unknown = 'need' in target ? target.need : undefined;
   return { id: target.id, need: typeof need === 'number' ? need : undefined };
+}
+
+async function copy(what: string, text: string): Promise<void> {
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(`$(check) Copied the ${what}`, DONE_SHOWN_MS);
 }
 
 async function focusFleet(): Promise<void> {

@@ -26,7 +26,25 @@ type Preview = ResultOf<'LandPreview'>;
 export async function land(
   context: Parts,
   session: Session,
-  { asksWhereTo = false }: { asksWhereTo?: boolean } = {},
+  options: { asksWhereTo?: boolean } = {},
+): Promise<void> {
+  try {
+    await askAndLand(context, session, options);
+  } catch (error) {
+    const { code, message } = failureOf(error);
+    if (code !== 'land.nothing-to-land') throw error;
+    const steps = session.facts.landing === 'landed' ? AFTER_LANDING : BEFORE_WORK;
+    void offer(showInformation, `${message.replace(/\.$/, '')}: "${shortNameOf(session)}".`, session, steps);
+  }
+}
+
+const AFTER_LANDING = { 'Open Changes': 'fairlead.openChanges', Archive: 'fairlead.archive' };
+const BEFORE_WORK = { 'Send Prompt…': 'fairlead.sendPrompt', 'Open Terminal': 'fairlead.openTerminal' };
+
+async function askAndLand(
+  context: Parts,
+  session: Session,
+  { asksWhereTo = false }: { asksWhereTo?: boolean },
 ): Promise<void> {
   const { connection } = context;
   const preview = await withProgress(
@@ -215,9 +233,8 @@ async function showOutcome(context: Parts, session: Session, entry: QueueEntry):
   const where = entry.remote === null ? entry.base : `${entry.remote}/${entry.base}`;
   if (entry.state === 'landed') {
     const note = entry.message === null ? '' : ` ${entry.message}`;
-    void showInformation(
-      `Landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}: "${shortNameOf(session)}".${note}`,
-    );
+    const text = `Landed on ${where} as ${entry.landed?.slice(0, 10) ?? ''}: "${shortNameOf(session)}".${note}`;
+    void offer(showInformation, text, session, { Archive: 'fairlead.archive' });
     return;
   }
   if (entry.state === 'cancelled') {

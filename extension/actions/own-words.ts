@@ -13,7 +13,7 @@ export async function askWhyNot(
   const writing = answers.write(place, { text: '' });
   const { draft } = writing;
   const words = {
-    title: nameOf(session),
+    title: `Deny: ${nameOf(session)}`,
     prompt: 'What the agent shall do instead',
     missing: 'Say what the agent shall do instead.',
   };

@@ -19,7 +19,7 @@ export async function sendPrompt(context: PromptParts, session: Session): Promis
   const { draft } = writing;
   const goOnInEditor = async () => void (await editors.open(`Prompt for ${session.id}`, draft.text));
   const words = {
-    title: nameOf(session),
+    title: `Send Prompt: ${nameOf(session)}`,
     prompt: hasAgent(session)
       ? 'What the agent shall do next'
       : 'The agent is started again with this prompt',

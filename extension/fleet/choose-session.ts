@@ -29,6 +29,8 @@ interface Choice {
   fits(session: Session): boolean;
   /** What is said when there are sessions and none fits. */
   none?: string;
+  /** What is said of the one that was used last where that does not fit; by default its state. */
+  unfit?: (session: Session) => string;
   asksWhich?: AsksWhich;
 }
 
@@ -39,11 +41,20 @@ interface Choice {
  */
 export async function chooseSession(
   { fleet, lastUsed, repositories }: Parts,
-  { title, fits, none = 'No session fits this command now.', asksWhich }: Choice,
+  {
+    title,
+    fits,
+    none = 'No session fits this command now.',
+    unfit: sayUnfit = inItsState,
+    asksWhich,
+  }: Choice,
 ): Promise<Session | undefined> {
   const sessions = fleet.sessions.filter(fits);
   if (sessions.length === 0) {
-    await showInformation(fleet.sessions.length === 0 ? 'There is no session yet.' : none);
+    if (fleet.sessions.length > 0) await showInformation(none);
+    else if ((await showInformation('There is no session yet.', 'New Session')) === 'New Session') {
+      await vscode.commands.executeCommand('fairlead.newSession');
+    }
     return undefined;
   }
   const isOwn = ({ repo }: Session) => repositories.all.includes(repo);
@@ -56,14 +67,15 @@ export async function chooseSession(
   const offered = used === undefined ? sessions : [used, ...sessions.filter((each) => each !== used)];
   const picked = await vscode.window.showQuickPick(itemsOf(offered, isOwn), {
     title,
-    placeHolder:
-      unfit === undefined
-        ? 'Which session?'
-        : `"${shortNameOf(unfit)}" is ${stateWords(unfit)}. Which session instead?`,
+    placeHolder: unfit === undefined ? 'Which session?' : `${sayUnfit(unfit)} Which session instead?`,
     matchOnDescription: true,
     matchOnDetail: true,
   });
   return picked?.session;
+}
+
+function inItsState(session: Session): string {
+  return `"${shortNameOf(session)}" is ${stateWords(session)}.`;
 }
 
 type Item = vscode.QuickPickItem & { session?: Session };

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { chooseSession } from '../../../extension/fleet/choose-session.ts';
 import { LastUsed } from '../../../extension/fleet/last-used.ts';
 import type { Session } from '../../../sidecar/protocol/session.ts';
-import { window } from '../../support/vscode.ts';
+import { commands, window } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -54,6 +54,19 @@ describe('the session that a command means', () => {
     expect(await chooseSession({ fleet, lastUsed, repositories }, choice)).toBeUndefined();
     expect(offered).toEqual([['Session one']]);
     expect(hints).toEqual(['"Session two" is queued. Which session instead?']);
+    await chooseSession({ fleet, lastUsed, repositories }, { ...choice, unfit: () => 'It is away.' });
+    expect(hints.at(-1)).toBe('It is away. Which session instead?');
+  });
+
+  it('is a new one where there is none yet', async () => {
+    const ran: unknown[] = [];
+    commands.executeCommand = async (name: string) => void ran.push(name);
+    window.showInformationMessage = async (_text: string, ...actions: string[]) => actions[0];
+    const { fleet } = fleetOf([]);
+    expect(
+      await chooseSession({ fleet, lastUsed: new LastUsed(), repositories }, { title, fits }),
+    ).toBeUndefined();
+    expect(ran).toEqual(['fairlead.newSession']);
   });
 
   it('is the only one that fits where none was used, or is there any more', async () => {

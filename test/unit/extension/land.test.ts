@@ -52,7 +52,11 @@ let cancel: () => void;
 function scene(
   preview: object,
   options: { asksWhereTo?: boolean } = {},
-  { answer = {}, unqueue = () => queued }: { answer?: object; unqueue?: () => unknown } = {},
+  {
+    answer = {},
+    unqueue = () => queued,
+    of = session,
+  }: { answer?: object; unqueue?: () => unknown; of?: Session } = {},
 ) {
   const requests: string[] = [];
   let tellEntry: (entry: object) => void = () => {};
@@ -60,7 +64,10 @@ function scene(
   const { fleet, tell } = fleetOf([session]);
   const landings = new Landings();
   const answers: Record<string, () => unknown> = {
-    LandPreview: () => ({ ...plain, ...preview }),
+    LandPreview: () => {
+      if (preview instanceof Error) throw preview;
+      return { ...plain, ...preview };
+    },
     Land: () => entry,
     ListQueue: () => [entry],
     Unqueue: unqueue,
@@ -96,7 +103,7 @@ function scene(
         },
       },
     },
-    session,
+    of,
     options,
   );
   return {
@@ -369,6 +376,34 @@ describe('files that are not committed', () => {
     };
     const { landing, needs } = scene({ uncommitted, policy: 'refuse', target: null });
     await expect(landing).rejects.toMatchObject({ code: 'land.uncommitted', data: uncommitted });
+    needs.dispose();
+  });
+});
+
+describe('a session with nothing to land', () => {
+  const nothing = new ExtensionError('land.nothing-to-land', 'There is nothing to land on main.');
+  const landed = sessionOf({ ...session, facts: { ...session.facts, landing: 'landed' } });
+
+  it.each([
+    ['is offered what comes before', session, ['Send Prompt…', 'Open Terminal'], 'fairlead.sendPrompt'],
+    [
+      'is offered what comes after, once it has landed',
+      landed,
+      ['Open Changes', 'Archive'],
+      'fairlead.openChanges',
+    ],
+  ] as const)('%s', async (_name, of, buttons, command) => {
+    window.showInformationMessage = async (text: string, ...actions: string[]) => {
+      told.push(text);
+      offered.push(actions);
+      return actions[0];
+    };
+    const { landing, needs } = scene(nothing, {}, { of });
+    await landing;
+    await settle();
+    expect(told).toEqual(['There is nothing to land on main: "Say more".']);
+    expect(offered).toEqual([buttons]);
+    expect(ran).toEqual([[command, 'one']]);
     needs.dispose();
   });
 });
