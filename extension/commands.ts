@@ -37,6 +37,15 @@ type Command =
 /** Where the person was when they pressed something that answers what a session asked. */
 type Shown = 'row' | 'notification';
 
+/** Characters that the sidecar takes as a title; it cuts what is longer than a row has room for. */
+const MAX_TITLE = 200;
+
+/** Why a session cannot be called so; undefined when it can. */
+function titleFault(text: string): string | undefined {
+  if (/^[\s\p{Cc}\p{Cf}\p{Cs}]*$/u.test(text)) return 'A session has a title.';
+  return text.length > MAX_TITLE ? `A title has at most ${MAX_TITLE} characters.` : undefined;
+}
+
 /** How long the status bar says that the sidecar was restarted, in milliseconds. */
 const RESTART_SHOWN_MS = 5_000;
 
@@ -207,7 +216,7 @@ export const COMMANDS = {
       const title = await askText({
         title: 'Rename Session',
         value: session.title,
-        validateInput: (text) => (text.trim() === '' ? 'A session has a title.' : undefined),
+        validateInput: titleFault,
       });
       if (title !== undefined) await connection.request('Rename', { session: session.id, title });
     },
