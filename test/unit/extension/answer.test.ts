@@ -8,6 +8,7 @@ import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
 import { part } from '../../support/part.ts';
 import { commands, TabInputText, Uri, window, workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
+import { Memento } from './support/memento.ts';
 import { Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -24,7 +25,7 @@ let shownTerminals: string[];
 
 beforeEach(() => {
   questions = new Questions();
-  prompts = new Prompts(Uri.file('/storage') as never);
+  prompts = new Prompts(Uri.file('/storage') as never, new Memento());
   offered = [];
   run = [];
   failure = undefined;
@@ -252,7 +253,7 @@ describe('a tool that is asked about twice at a time', () => {
           fleet: fleetOf([session]).fleet,
           needsInHand: { take() {} },
           documents,
-          prompts: new Prompts(Uri.file('/storage') as never),
+          prompts: new Prompts(Uri.file('/storage') as never, new Memento()),
           terminals: { show() {} },
         },
         session,
