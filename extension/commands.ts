@@ -45,6 +45,15 @@ const DONE_SHOWN_MS = 5_000;
 const NOTHING_ASKED = 'No session needs you, so there is nothing to answer.';
 const NO_PERMISSION_ASKED = 'No agent asks for a permission.';
 
+/** Characters that the sidecar takes as a title; it cuts what is longer than a row has room for. */
+const MAX_TITLE = 200;
+
+/** Why a session cannot be called so; undefined when it can. */
+function titleFault(text: string): string | undefined {
+  if (/^[\s\p{Cc}\p{Cf}\p{Cs}]*$/u.test(text)) return 'A session has a title.';
+  return text.length > MAX_TITLE ? `A title has at most ${MAX_TITLE} characters.` : undefined;
+}
+
 const any = () => true;
 const isOutOfQueue = ({ queue }: Session) => queue === null;
 /** With the way to a sidecar that may have to be started shown, before anything is asked. */
@@ -217,7 +226,7 @@ export const COMMANDS = {
       const title = await askText({
         title: 'Rename Session',
         value: session.title,
-        validateInput: (text) => (text.trim() === '' ? 'A session has a title.' : undefined),
+        validateInput: titleFault,
       });
       if (title !== undefined) await connection.request('Rename', { session: session.id, title });
     },

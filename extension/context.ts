@@ -34,7 +34,7 @@ export class Context implements vscode.Disposable {
 
   constructor(extension: vscode.ExtensionContext) {
     this.extension = extension;
-    this.prompts = new Prompts(extension.globalStorageUri);
+    this.prompts = new Prompts(extension.globalStorageUri, extension.workspaceState);
     this.output = vscode.window.createOutputChannel('Fairlead', { log: true });
     this.connection = new Connection(extension, this.output);
     this.fleet = new Fleet(this.connection, (error) => {

@@ -126,11 +126,13 @@ async function ask(
     return askOne(nameOf(session), reason.message, reason.options ?? [], how);
   }
   if (reason.dialog === true && reason.options !== undefined) {
-    return vscode.window.showQuickPick(reason.options, {
+    const lines = reason.options.map((option) => ({ label: pickText(option), option }));
+    const line = await vscode.window.showQuickPick(lines, {
       title: nameOf(session),
       placeHolder: reason.message,
       ignoreFocusOut: true,
     });
+    return line?.option;
   }
   const answers = reason.kind === 'plan' ? PLAN_ANSWERS : TOOL_ANSWERS;
   const fitting = answers.filter(({ answer }) => answer !== 'in-own-words' || takesWhy(reason));
@@ -214,6 +216,8 @@ async function askOne(
   const shown = { title, placeHolder: question, ignoreFocusOut: true };
   const other = { label: OTHER, detail: '', option: undefined };
   const picked = options.length === 0 ? [other] : await pick([...items, other], shown, several);
+  if (picked === undefined) return undefined;
+  if (picked.length === 0) void showInformation('Nothing was chosen, so nothing was answered.');
   const answers = picked.map(({ option }) => option).filter((option) => option !== undefined);
   if (answers.length < picked.length) {
     const own = await inOwnWords(title, question);
@@ -226,17 +230,15 @@ async function askOne(
 
 type Item = vscode.QuickPickItem & { option: string | undefined };
 
-/** None where the person left it. */
+/** Undefined where the person left it. */
 async function pick(
   offered: readonly Item[],
   shown: vscode.QuickPickOptions,
   several: boolean,
-): Promise<readonly Item[]> {
-  if (several) {
-    return (await vscode.window.showQuickPick(offered, { ...shown, canPickMany: true })) ?? [];
-  }
+): Promise<readonly Item[] | undefined> {
+  if (several) return vscode.window.showQuickPick(offered, { ...shown, canPickMany: true });
   const picked = await vscode.window.showQuickPick(offered, shown);
-  return picked === undefined ? [] : [picked];
+  return picked === undefined ? undefined : [picked];
 }
 
 /** What each option of a question means, as the agent describes it. Source: the input of Claude Code's `AskUserQuestion`. */

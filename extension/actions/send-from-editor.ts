@@ -34,7 +34,7 @@ export async function sendFromEditor(context: Parts): Promise<void> {
   const need = needOfEditor.get(editor.document.uri.toString());
   if (need === undefined) {
     // After a reload nobody knows what it answered; the question is asked anew, with the text at hand.
-    answers.write(`${id} denial`, { text }).draft.text = text;
+    answers.write(`${id} denial`, { text }).type(text);
     await showInformation('What this denies has to be shown again: choose Answer… and Deny, and say why….');
     return;
   }

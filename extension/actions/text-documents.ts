@@ -34,7 +34,9 @@ export class TextDocuments implements vscode.TextDocumentContentProvider, vscode
   put(session: string, name: string, text: string): vscode.Uri {
     this.#count += 1;
     const query = String(this.#count);
-    const uri = vscode.Uri.from({ scheme: TEXT_SCHEME, authority: session, path: `/${name}`, query });
+    // Half a character in the name of a file, as agents may write it, is none that a URI takes.
+    const path = `/${name.toWellFormed()}`;
+    const uri = vscode.Uri.from({ scheme: TEXT_SCHEME, authority: session, path, query });
     this.#texts.set(uri.toString(), text);
     return uri;
   }

@@ -132,8 +132,9 @@ export class Needs implements vscode.Disposable {
       ...nextSteps(reason, session.queue),
     );
     if (chosen === undefined) return;
-    if (chosen === 'Open Terminal') return this.#actions.open(id);
     const now = this.#fleet.get(id);
+    // There is no terminal any more where there is no session.
+    if (chosen === 'Open Terminal' && now !== undefined) return this.#actions.open(id);
     if (now?.state !== 'needs-you' || now.need !== session.need)
       return this.#actions.showAlreadyAnswered(session);
     if (chosen === 'Allow') return this.#actions.answer(session, 'allow');

@@ -13,9 +13,24 @@ export function contentsUri(session: string, path: string, commit: string | null
   return vscode.Uri.from({
     scheme: CONTENTS_SCHEME,
     authority: session,
-    path: `/${path}`,
+    path: `/${uriPathOf(path)}`,
     query: commit === null ? '' : commit,
   });
+}
+
+/**
+ * A path as a URI takes it. A byte that is not UTF-8 stands as a lone surrogate in it, at which VS Code throws while it
+ * draws all files of a session and whenever it keeps its editors: it becomes the mark of a broken character and its number.
+ */
+function uriPathOf(path: string): string {
+  return path.replace(/[\p{Cs}\uFFFD]/gu, (broken) => `\uFFFD${broken.charCodeAt(0).toString(16)}`);
+}
+
+/** The path of a URI from {@link contentsUri}. */
+function pathOf({ path }: vscode.Uri): string {
+  return path
+    .slice(1)
+    .replace(/\uFFFD([0-9a-f]{4})/g, (_mark, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)));
 }
 
 /** Between two looks at a worktree file that is shown, in milliseconds. */
@@ -161,7 +176,7 @@ export class Contents implements vscode.FileSystemProvider, vscode.Disposable {
   async #read(uri: vscode.Uri, isPoll = false): Promise<Uint8Array | undefined> {
     const params = {
       session: uri.authority,
-      path: uri.path.slice(1),
+      path: pathOf(uri),
       ...(uri.query === '' ? {} : { commit: uri.query }),
     };
     const ask = () =>

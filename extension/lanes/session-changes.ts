@@ -13,6 +13,8 @@ export class SessionChanges {
   readonly #connection: Pick<Connection, 'request'>;
   /** The tab of each session that was opened last: what it lists does not change any more. */
   readonly #tabs = new Map<string, vscode.Tab>();
+  /** What is being opened: pressed twice, a session has one tab all the same. */
+  readonly #opening = new Map<string, Promise<void>>();
 
   constructor(connection: Pick<Connection, 'request'>) {
     this.#connection = connection;
@@ -22,9 +24,22 @@ export class SessionChanges {
    * Opens what a session changed since it left its base, uncommitted work included, in the place of what was opened for
    * that session before.
    */
-  async open(session: Session, token: vscode.CancellationToken | undefined): Promise<void> {
+  open(session: Session, token: vscode.CancellationToken | undefined): Promise<void> {
+    const before = this.#opening.get(session.id) ?? Promise.resolve();
+    // What the one before has failed of was told to whoever asked for it.
+    const opening = before.catch(() => {}).then(() => this.#open(session, token));
+    this.#opening.set(session.id, opening);
+    const done = () => {
+      if (this.#opening.get(session.id) === opening) this.#opening.delete(session.id);
+    };
+    opening.then(done, done);
+    return opening;
+  }
+
+  async #open(session: Session, token: vscode.CancellationToken | undefined): Promise<void> {
     const { from, to, files } = await this.#connection.request('Changes', { session: session.id }, { token });
     if (files.length === 0) {
+      await this.#closeEarlier(session.id);
       void showInformation(`Nothing has changed since ${session.base}: "${shortNameOf(session)}".`);
       return;
     }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open, readlink, realpath } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { dirname, sep } from 'node:path';
+import { pathOnDisk } from '../git/names.ts';
 import { Objects } from '../git/objects.ts';
 import { FairleadError } from '../protocol/errors.ts';
 import { gitOf, type SessionContext } from './context.ts';
@@ -64,11 +65,11 @@ export class SessionContents implements Disposable {
 }
 
 async function readOnDisk(worktree: string, path: string): Promise<Buffer | null> {
-  const file = join(worktree, path);
+  const file = pathOnDisk(worktree, path);
   try {
-    // The folder may lie behind a link that the agent made; the file itself is not followed.
-    const folder = await realpath(dirname(file));
-    const root = await realpath(worktree);
+    // The folder may lie behind a link that the agent made; the file itself is not followed. Bytes, as names need be no text.
+    const folder = await realpath(pathOnDisk(worktree, dirname(path)), 'latin1');
+    const root = await realpath(worktree, 'latin1');
     if (folder !== root && !folder.startsWith(root + sep)) throw outside(path);
     const stat = await lstat(file);
     if (stat.isSymbolicLink()) return await readlink(file, { encoding: 'buffer' });

@@ -4,15 +4,13 @@ import type { Draft, Writing } from './drafts.ts';
 /** Asks for the text of a draft, which has every letter as it is typed. What is accepted is trimmed. */
 export async function askForDraft(
   words: Words,
-  { draft, token }: Writing<Draft>,
+  { draft, type, token }: Writing<Draft>,
   options: Pick<TextBoxOptions, 'hasEditor'> = {},
 ): Promise<TextEnd> {
   const end = await askInTextBox(words, {
     ...options,
     text: draft.text,
-    onDidType: (text) => {
-      draft.text = text;
-    },
+    onDidType: type,
     token,
   });
   if (end.kind === 'accepted') draft.text = end.text;

@@ -8,6 +8,7 @@ import { type Reason, ReasonKind } from '../../../sidecar/protocol/reason.ts';
 import { part } from '../../support/part.ts';
 import { commands, TabInputText, Uri, window, workspace } from '../../support/vscode.ts';
 import { fleetOf } from './support/fleet.ts';
+import { Memento } from './support/memento.ts';
 import { Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -24,7 +25,7 @@ let shownTerminals: string[];
 
 beforeEach(() => {
   questions = new Questions();
-  prompts = new Prompts(Uri.file('/storage') as never);
+  prompts = new Prompts(Uri.file('/storage') as never, new Memento());
   offered = [];
   run = [];
   failure = undefined;
@@ -92,6 +93,9 @@ it('a dialog on the screen of the agent takes one of its lines', async () => {
   const dialog: Reason = { kind: 'unknown', message: 'Go on?', dialog: true, options: ['Yes', 'No'] };
   expect(await given(dialog, ['No'])).toBe('No');
   expect(nextSteps(dialog)).toEqual(['Answer…', 'Open Terminal']);
+  // As it stands there, with no icon in its place.
+  const odd: Reason = { ...dialog, options: ['Yes, run $(whoami)', 'No'] };
+  expect(await given(odd, ['Yes, run \\$(whoami)'])).toBe('Yes, run $(whoami)');
 });
 
 it('a plan is allowed, sent back with what to change, denied, or answered in its terminal', async () => {
@@ -119,6 +123,15 @@ describe('a question', () => {
     kind: 'question',
     message: 'Which?',
     questions: [{ question: 'Which?', options, multiSelect }],
+  });
+
+  it('says so where it was accepted with nothing chosen, and nothing where it was left', async () => {
+    const said: string[] = [];
+    window.showInformationMessage = async (text: string) => void said.push(text);
+    expect(await given(question(false), [])).toBeUndefined();
+    expect(said).toEqual([]);
+    expect(await given(question(true), [])).toBeUndefined();
+    expect(said).toEqual(['Nothing was chosen, so nothing was answered.']);
   });
 
   it('takes several options, and a text of the person among them', async () => {
@@ -261,7 +274,7 @@ describe('a tool that is asked about twice at a time', () => {
           fleet: fleetOf([session]).fleet,
           needsInHand: { take() {} },
           documents,
-          prompts: new Prompts(Uri.file('/storage') as never),
+          prompts: new Prompts(Uri.file('/storage') as never, new Memento()),
           terminals: { show() {} },
         },
         session,

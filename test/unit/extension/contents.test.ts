@@ -130,3 +130,26 @@ describe('files at a commit', () => {
     contents.dispose();
   });
 });
+
+describe('a file whose name is not UTF-8', () => {
+  it.each([
+    ['a byte', 'caf\udce9.txt'],
+    ['the mark of a broken character', 'caf\ufffddce9.txt'],
+    ['both, and a pair', '\ufffd\udcff 🚢.txt'],
+  ])('has a URI that can be written, and is asked for by its own name: %s', async (_what, path) => {
+    const asked: unknown[] = [];
+    const contents = new Contents({
+      request: async (_name: string, params: object): Promise<never> => {
+        asked.push(params);
+        return { content: '' } as never;
+      },
+      requestIfConnected: async () => undefined,
+      on: () => new vscode.Disposable(() => {}),
+    });
+    const uri = contentsUri('one', path, COMMIT);
+    expect(() => uri.toString()).not.toThrow();
+    await contents.readFile(uri);
+    expect(asked).toEqual([{ session: 'one', path, commit: COMMIT }]);
+    contents.dispose();
+  });
+});

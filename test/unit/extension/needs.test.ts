@@ -17,12 +17,20 @@ const asking = sessionOf({
 
 let told: string[];
 let needs: Needs;
+/** What was done with a notification, and with which session. */
+let done: string[];
+/** Presses a button of the notification that stands; undefined before there is one. */
+let press: ((button: string) => void) | undefined;
 beforeEach(() => {
   vi.useFakeTimers();
   told = [];
+  done = [];
+  press = undefined;
   window.showWarningMessage = (text: string) => {
     told.push(text);
-    return new Promise(() => {});
+    return new Promise((resolve) => {
+      press = resolve;
+    });
   };
 });
 afterEach(() => {
@@ -42,8 +50,8 @@ function scene({ now, inHand = new NeedsInHand() }: { now: () => number | null; 
     isOfWindow: () => true,
     isLanded: () => false,
     answer() {},
-    showAlreadyAnswered() {},
-    open() {},
+    showAlreadyAnswered: ({ id }) => void done.push(`told of ${id}`),
+    open: (id) => void done.push(`opened ${id}`),
     land() {},
     prompt() {},
   });
@@ -82,5 +90,22 @@ describe('a notification of a need', () => {
     inHand.take('one', 1);
     await settle();
     expect(told).toEqual([]);
+  });
+
+  it.each([
+    ['opens the terminal though it was answered since', idle, 'opened one'],
+    [
+      'says so where the session was archived since',
+      sessionOf({ id: 'one', state: 'archived' }),
+      'told of one',
+    ],
+  ])('%s', async (_what, since, comesOf) => {
+    const tell = scene({ now: () => 1 });
+    tell(asking);
+    await settle();
+    tell(since);
+    press?.('Open Terminal');
+    await settle();
+    expect(done).toEqual([comesOf]);
   });
 });

@@ -3,6 +3,7 @@ import { newSession, newSessionFromEditor } from '../../../extension/actions/new
 import { Prompts } from '../../../extension/actions/prompts/prompts.ts';
 import { ExtensionError } from '../../../extension/connection/failure.ts';
 import { commands, Uri, window, workspace } from '../../support/vscode.ts';
+import { Memento } from './support/memento.ts';
 import { Editor, Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -25,7 +26,7 @@ let load: () => Promise<void>;
 
 beforeEach(() => {
   questions = new Questions();
-  prompts = new Prompts(Uri.file('/storage') as never);
+  prompts = new Prompts(Uri.file('/storage') as never, new Memento());
   folder = '/b';
   chosen = 0;
   started = [];

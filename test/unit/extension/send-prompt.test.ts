@@ -6,6 +6,7 @@ import type { Context } from '../../../extension/context.ts';
 import { FakeWindow } from '../../support/fake-window.ts';
 import { part } from '../../support/part.ts';
 import { commands, Uri, window } from '../../support/vscode.ts';
+import { Memento } from './support/memento.ts';
 import { Editor, Questions } from './support/questions.ts';
 import { sessionOf } from './support/sessions.ts';
 
@@ -42,7 +43,7 @@ beforeEach(() => {
       },
     },
     fleet: { get: () => session },
-    prompts: new Prompts(Uri.file('/storage') as never),
+    prompts: new Prompts(Uri.file('/storage') as never, new Memento()),
   });
 });
 

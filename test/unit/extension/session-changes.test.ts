@@ -68,6 +68,21 @@ describe('the changes of a session', () => {
     expect(labels()).toEqual(['README.md', 'Session one (4)']);
   });
 
+  it('are in one tab though they are asked for twice at once', async () => {
+    const show = opens(1, 2);
+    await Promise.all([show(), show()]);
+    expect(labels()).toEqual(['Session one (2)']);
+  });
+
+  it('are shown no more once nothing is changed', async () => {
+    open = [{ label: 'README.md' }];
+    const show = opens(1, 0);
+    await show();
+    await show();
+    expect(labels()).toEqual(['README.md']);
+    expect(told).toEqual(['Nothing has changed since main: "Session one".']);
+  });
+
   it('close no file to which the person has gone while they were read', async () => {
     open = [{ label: 'README.md' }];
     commands.executeCommand = async (_command: string, title: string, files: unknown[]) => {

@@ -35,6 +35,13 @@ describe('texts that are shown', () => {
     expect(await documents.provideTextDocumentContent(uri)).toMatch(/no longer.*Answer the session/);
   });
 
+  it('may be called by what is no text', async () => {
+    const { documents } = scene();
+    const uri = documents.put('one', 'before/caf\ud83d.txt', 'Espresso\n');
+    expect(() => uri.toString()).not.toThrow();
+    expect(await documents.provideTextDocumentContent(uri)).toBe('Espresso\n');
+  });
+
   it('are made again after a reload, when nothing keeps them open, and when they are shown once more', async () => {
     const { make, documents, close, say } = scene();
     const uri = documents.made('conversation', 'one', 'Title.md');
