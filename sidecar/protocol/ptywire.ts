@@ -129,7 +129,12 @@ export const ProgramStatusSchema = z.object({
 export type ProgramStatus = z.infer<typeof ProgramStatusSchema>;
 
 /** A report with the time at which it came, in milliseconds since the epoch. */
-export const StatusReportSchema = z.extend(ProgramStatusSchema, { at: z.number() });
+export const StatusReportSchema = z.extend(ProgramStatusSchema, {
+  /** Milliseconds since the epoch. */
+  at: z.number(),
+  /** Of one that is `blocked`: when its program last said to be anything else. Absent when it never did. */
+  freeAt: z.optional(z.number()),
+});
 export type StatusReport = z.infer<typeof StatusReportSchema>;
 
 export const TerminalInfoSchema = z.object({

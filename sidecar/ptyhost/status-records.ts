@@ -6,17 +6,20 @@ const MAX_RECORDS = 64;
 export class StatusRecords {
   readonly #records = new Map<string, StatusReport>();
 
-  add(report: StatusReport): void {
-    const id = report.id ?? '';
+  /** Gives the report as it is kept. */
+  add(told: StatusReport): StatusReport {
+    const id = told.id ?? '';
+    const before = this.#records.get(id);
+    const freeAt = before === undefined || before.state === 'blocked' ? before?.freeAt : before.at;
+    const report = told.state === 'blocked' && freeAt !== undefined ? { ...told, freeAt } : told;
     // Again at the end, so that the oldest is the first.
     this.#records.delete(id);
     if (id === '' || report.state !== 'clear') this.#records.set(id, report);
-    if (this.#records.size <= MAX_RECORDS) return;
-    for (const oldest of this.#records.keys()) {
-      if (oldest === '') continue;
-      this.#records.delete(oldest);
-      return;
+    if (this.#records.size > MAX_RECORDS) {
+      const oldest = [...this.#records.keys()].find((each) => each !== '');
+      if (oldest !== undefined) this.#records.delete(oldest);
     }
+    return report;
   }
 
   /** The program's own first. */

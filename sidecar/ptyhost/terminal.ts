@@ -302,8 +302,7 @@ export class Terminal {
   // ── What is told about it ──────────────────────────────────────────────────
 
   #onStatus(report: StatusReport): void {
-    this.#status.add(report);
-    this.#events.status(report);
+    this.#events.status(this.#status.add(report));
   }
 
   #onExit(exit: Exit): void {

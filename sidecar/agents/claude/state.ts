@@ -4,6 +4,14 @@ import type { AgentFact } from '../../protocol/session.ts';
 import type { HookState, OpenCall, TurnEnd } from './hook-state.ts';
 import type { RegistryEntry } from './registry.ts';
 import { startupReason } from './startup-screen.ts';
+import {
+  askedReason,
+  isAbout,
+  statusReason,
+  tellsInput,
+  unknownState,
+  waitingReason,
+} from './told-dialog.ts';
 import { oneLine, reasonOf } from './tool-summary.ts';
 import type { TranscriptHints } from './transcript-hints.ts';
 
@@ -156,7 +164,7 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
   if (status?.state === 'blocked') {
     const after = lastOutcome(hooks, signals.transcript, undefined);
     const outcome = status.kind === 'auth' && after !== undefined ? { outcome: after } : {};
-    const reason = askedReason(status, hooks);
+    const reason = askedReason(status, asking(status, signals));
     return {
       agent: 'needs-you',
       reason,
@@ -210,7 +218,7 @@ function needsPerson(signals: AgentSignals): AgentState | undefined {
  * others must prove it, all that speak, with words that are newer than the request.
  */
 function stillBlocked(call: OpenCall, { status, registry, transcript, now }: AgentSignals): boolean {
-  if (call.toolUseId !== null && transcript?.finishedCalls.includes(call.toolUseId)) return false;
+  if (hasResult(call, transcript) || isFollowed(call, status)) return false;
   if (call.agentId === null && (transcript?.interruptAt ?? NEVER) >= call.at) return false;
   const words: Word[] = [];
   if (status !== undefined) {
@@ -221,6 +229,28 @@ function stillBlocked(call: OpenCall, { status, registry, transcript, now }: Age
     words.push({ yes: free, at: registry.statusAt, sure: registry.status !== 'busy' });
   }
   return !agreed(words, call.at, now);
+}
+
+/**
+ * The terminal asks for something else: it said in between that nothing is asked. A denial ends a request so, of which no
+ * hook tells. Its words, where they tell what is asked, outweigh the times.
+ */
+function isFollowed(call: OpenCall, status: StatusReport | undefined): boolean {
+  if (status?.state !== 'blocked' || (tellsInput(status) && isAbout(status, call))) return false;
+  return (status.freeAt ?? status.at) > call.at + CROSSING_MS;
+}
+
+/**
+ * The calls that the terminal may ask about. Their request comes a moment later, or never: the dialogs of auto mode fire
+ * no PermissionRequest.
+ */
+function asking(status: StatusReport, { hooks, transcript }: AgentSignals): OpenCall[] {
+  const followed = hooks.blocked.filter((call) => isFollowed(call, status)).map(({ toolUseId }) => toolUseId);
+  return hooks.calls.filter((call) => !hasResult(call, transcript) && !followed.includes(call.toolUseId));
+}
+
+function hasResult({ toolUseId }: OpenCall, transcript: TranscriptHints | undefined): boolean {
+  return toolUseId !== null && transcript?.finishedCalls.includes(toolUseId) === true;
 }
 
 /** What one of terminal and registry says to a question, and since when. `sure`: no report of before could say it. */
@@ -351,10 +381,6 @@ function needs(
   return { ...base, agent: 'needs-you', reason: { kind, message }, since };
 }
 
-function unknownState(reported: string): Reason {
-  return { kind: 'unknown', message: `The agent reports a state that is not known: ${oneLine(reported)}` };
-}
-
 const KNOWN_STATUS = ['idle', 'busy', 'waiting', 'shell'];
 
 function isUnknown({ status }: RegistryEntry): boolean {
@@ -363,71 +389,4 @@ function isUnknown({ status }: RegistryEntry): boolean {
 
 function isLogin(errorKind: string): boolean {
   return /auth|login|oauth/.test(errorKind);
-}
-
-/**
- * The call that the terminal asks about, when hooks have told of it: its request comes a moment later, or never (the
- * dialogs of auto mode fire no PermissionRequest).
- */
-function askedReason(status: StatusReport, { calls }: HookState): Reason {
-  const reason = statusReason(status);
-  const asked = calls.filter(
-    ({ tool }) =>
-      (reason.kind === 'question' && tool === 'AskUserQuestion') ||
-      (reason.kind === 'plan' && tool === 'ExitPlanMode') ||
-      (reason.kind === 'permission' && tool === reason.tool),
-  );
-  const [only] = calls.length === 1 && reason.kind === 'permission' ? calls : [];
-  const call = asked.at(-1) ?? only;
-  return call === undefined ? reason : { ...reasonOf(call), kind: reason.kind };
-}
-
-/** Both signals say no more of a dialog than that it is open. */
-const OPEN_DIALOG: Reason = { kind: 'unknown', message: 'A dialog of the agent is open in its terminal.' };
-
-/** What the terminal's status says of a dialog; its message is written for people. */
-function statusReason(status: StatusReport): Reason {
-  const said = oneLine(status.msg ?? '');
-  if (status.reported !== undefined) return unknownState(status.reported);
-  const message = (otherwise: string) => (said === '' ? otherwise : said);
-  if (status.kind === 'auth') return { kind: 'login', message: message('The agent is not signed in.') };
-  if (status.kind === 'question') {
-    return { kind: 'question', message: message('The agent has a question.').replace(/^answer: /, '') };
-  }
-  if (status.kind !== 'permission') {
-    return said === 'dialog open'
-      ? OPEN_DIALOG
-      : { kind: 'unknown', message: message('The agent waits for an answer.') };
-  }
-  if (/^trust\b/.test(said)) {
-    return {
-      kind: 'trust',
-      message: 'Claude Code asks whether you trust this folder.',
-      options: ['allow', 'deny'],
-    };
-  }
-  if (/^approve plan\b/.test(said)) return { kind: 'plan', message: 'A plan waits for approval.' };
-  const call = /^approve ([^:]+): /.exec(said);
-  return {
-    kind: 'permission',
-    message: message('The agent asks for a permission.').replace(/^approve /, ''),
-    ...(call?.[1] === undefined ? {} : { tool: call[1] }),
-  };
-}
-
-function waitingReason({ waitingFor }: RegistryEntry): Reason {
-  switch (waitingFor) {
-    case 'permission prompt':
-    case 'sandbox request':
-      return { kind: 'permission', message: 'The agent asks for a permission.' };
-    case 'input needed':
-      return { kind: 'question', message: 'The agent has a question.' };
-    case 'dialog open':
-      return OPEN_DIALOG;
-    default:
-      return {
-        kind: 'unknown',
-        message: `The agent waits: ${oneLine(waitingFor ?? 'it does not say for what')}`,
-      };
-  }
 }

@@ -68,7 +68,7 @@ const TELLING = [
   'description',
 ];
 
-function summarize(input: unknown): string {
+export function summarize(input: unknown): string {
   if (input !== null && typeof input === 'object') {
     const members = new Map(Object.entries(input));
     for (const name of TELLING) {

@@ -244,6 +244,78 @@ describe('a permission', () => {
     expect(faster.at(1441).reason).toMatchObject({ kind: 'permission', tool: 'Bash', input: touch });
   });
 
+  /** The first was denied with words, and the model asks for the next: no hook tells of that, the transcript late. */
+  const deniedThenAsked = (msg: string, kind = 'permission') =>
+    askedForPermission()
+      .status(1900, 'working')
+      .registry(1910, 'busy')
+      .status(2500, 'blocked', { kind, msg });
+
+  test('is not one that was denied, when the terminal tells of the next one first', () => {
+    const next = deniedThenAsked('approve Bash: rm made.txt');
+    expect(next.at(2501).reason).toEqual({ kind: 'permission', message: 'Bash: rm made.txt', tool: 'Bash' });
+    const remove = { ...bash, toolInput: { command: 'rm made.txt' } };
+    next.hook(2490, 'PreToolUse', { ...remove, toolUseId: 't2' });
+    expect(next.at(2510).reason).toMatchObject({ call: 't2', input: { command: 'rm made.txt' } });
+    next.hook(2530, 'PermissionRequest', remove);
+    expect(next.at(2540).reason).toMatchObject({ call: 't2', input: { command: 'rm made.txt' } });
+  });
+
+  test.each([
+    ['approve Update: /work/README.md', { tool: 'Update' }],
+    ['approve db - query (MCP)', {}],
+    ['approve Web Search', {}],
+  ])('is not one that was denied, when %s follows', (msg, tool) => {
+    const message = msg.replace('approve ', '');
+    expect(deniedThenAsked(msg).at(2501).reason).toEqual({ kind: 'permission', message, ...tool });
+  });
+
+  test('is not one that was denied, when a question or a plan follows', () => {
+    expect(deniedThenAsked('answer: Which? (A · B)', 'question').at(2501).reason).toMatchObject({
+      kind: 'question',
+      message: 'Which? (A · B)',
+    });
+    expect(deniedThenAsked('approve plan').at(2501).reason).toMatchObject({ kind: 'plan' });
+  });
+
+  test('of a tool that the terminal only names is not the one before of the same tool', () => {
+    const query = { promptId: 'p1', toolName: 'mcp__db__query', toolInput: { sql: 'select 1' } };
+    const asked = { kind: 'permission', msg: 'approve db - query (MCP)' };
+    const first = promptedAt()
+      .hook(1423, 'PreToolUse', { ...query, toolUseId: 't1' })
+      .hook(1477, 'PermissionRequest', query)
+      .status(1506, 'blocked', asked);
+    expect(first.at(1600).reason).toMatchObject({ call: 't1', input: { sql: 'select 1' } });
+    first.status(1900, 'working').status(2500, 'blocked', asked);
+    expect(first.at(2501).reason).toEqual({ kind: 'permission', message: 'db - query (MCP)' });
+    const drop = { ...query, toolInput: { sql: 'drop table t' } };
+    first.hook(2510, 'PreToolUse', { ...drop, toolUseId: 't2' }).hook(2530, 'PermissionRequest', drop);
+    expect(first.at(2540).reason).toMatchObject({ call: 't2', input: { sql: 'drop table t' } });
+  });
+
+  test('stays what it is when its dialog is drawn again in other words', () => {
+    const questions = ['Which?', 'Or which?'].map((question) => ({ question, options: [] }));
+    const ask = { promptId: 'p1', toolName: 'AskUserQuestion', toolInput: { questions } };
+    const both = promptedAt()
+      .hook(1423, 'PreToolUse', { ...ask, toolUseId: 't1' })
+      .hook(1477, 'PermissionRequest', ask)
+      .status(1506, 'blocked', { kind: 'question', msg: 'answer: Which? (A · B)' })
+      .status(3000, 'blocked', { kind: 'question', msg: 'answer: Or which? (C · D)' });
+    expect(both.at(3001).reason).toMatchObject({ call: 't1' });
+  });
+
+  test('that waited behind the one of another agent is told with all that is known of it', () => {
+    const both = askedForPermission().hook(1700, 'PermissionRequest', {
+      ...bash,
+      agentId: 'sub',
+      toolInput: { command: 'mkdir b' },
+    });
+    both
+      .status(2400, 'working')
+      .status(2500, 'blocked', { kind: 'permission', msg: 'approve Bash: mkdir b' });
+    expect(both.at(2501).reason).toMatchObject({ message: 'Bash: mkdir b', input: { command: 'mkdir b' } });
+  });
+
   test('of auto mode, which fires no request, is told by the terminal', () => {
     const write = { promptId: 'p1', toolName: 'Write', toolInput: { file_path: '/x.md', content: '' } };
     const auto = promptedAt()

@@ -4,6 +4,7 @@ import type { RegistryEntry } from '../../../../sidecar/agents/claude/registry.t
 import { type AgentState, joinSignals, type ProcessFact } from '../../../../sidecar/agents/claude/state.ts';
 import { NO_HINTS, type TranscriptHints } from '../../../../sidecar/agents/claude/transcript-hints.ts';
 import type { StatusReport } from '../../../../sidecar/protocol/ptywire.ts';
+import { StatusRecords } from '../../../../sidecar/ptyhost/status-records.ts';
 
 /** A hook event at `at` ms. */
 export function hookEvent(at: number, event: string, fields: Partial<HookEvent> = {}): HookEvent {
@@ -18,6 +19,7 @@ export function hookEvent(at: number, event: string, fields: Partial<HookEvent> 
 export class Timeline {
   readonly #events: HookEvent[] = [];
   readonly #statuses: StatusReport[] = [];
+  readonly #records = new StatusRecords();
   readonly #registry: RegistryEntry[] = [];
   readonly #hints: { at: number; hints: Partial<TranscriptHints> }[] = [];
   #end: Exclude<ProcessFact, { kind: 'running' }> | undefined;
@@ -29,7 +31,7 @@ export class Timeline {
   }
 
   status(at: number, state: StatusReport['state'], fields: Partial<StatusReport> = {}): this {
-    this.#statuses.push({ state, app: 'claude-code', ...fields, at });
+    this.#statuses.push(this.#records.add({ state, app: 'claude-code', ...fields, at }));
     return this;
   }
 
